@@ -1,6 +1,5 @@
-// How long all rules take over a compiled cluster, at three sizes, and which rules take most of it. Times are also
-// printed as nanoseconds a cable and as a multiple of what compiling the file takes: flat means that the cost grows as
-// the work grows.
+// How long all rules take on a compiled cluster, at three sizes, and which rules take most of it. Times are also
+// printed as nanoseconds per cable and as a multiple of the compile time: a flat figure means linear cost.
 #include <fmt/format.h>
 
 #include <algorithm>

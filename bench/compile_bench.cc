@@ -1,5 +1,5 @@
-// How long a cluster file takes to become a compiled cluster, and how much memory that needs, at three sizes. Times are
-// printed beside each other as nanoseconds a cable: flat means that the cost grows as the work grows.
+// How long a cluster file takes to compile, and how much memory that needs, at three sizes. Times are also printed as
+// nanoseconds per cable: a flat figure means linear cost.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -64,7 +64,7 @@ Measurement measure(std::int64_t servers) {
   return out;
 }
 
-// In a process of its own, so that one size's memory does not count for the next.
+// In a separate process, so that one size's peak memory does not count for the next.
 Measurement measure_apart(std::int64_t servers) {
   int ends[2];
   Measurement out;

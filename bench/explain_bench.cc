@@ -1,4 +1,4 @@
-// How long an answer takes. Not a test: built by hand, prints times.
+// How long `explain` takes to answer. Not a test: built manually, prints times.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -17,7 +17,8 @@ double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A machine full of jobs of `tasks_each` tasks of `gpus_each` GPUs; one job of 80 GPUs and `waiting` others wait.
+// A cluster filled with jobs of `tasks_each` tasks of `gpus_each` GPUs; one job of 80 GPUs and `waiting` others are
+// queued.
 void run(std::int32_t nodes, std::int32_t tasks_each, std::int32_t gpus_each, std::int32_t waiting) {
   PlainMachine plain;
   plain.nodes = nodes;

@@ -1,5 +1,5 @@
-// How far the flow engine is from the packet engine, and the analytic one from the flow engine: a sweep of fabrics,
-// loads and collectives, one JSON line for each case and a summary. docs/validation.md shows its output.
+// The error of the flow engine against the packet engine, and of the analytic engine against the flow engine: a sweep
+// of fabrics, loads and collectives, one JSON line per case and a summary. docs/validation.md shows its output.
 #include <fmt/format.h>
 
 #include <algorithm>

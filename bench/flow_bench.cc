@@ -1,6 +1,6 @@
 // The flow engine on the workloads that other simulators were timed on: a random permutation of 16,384 hosts and a ring
 // all-reduce of 1,024 (SimGrid), a two-level all-reduce of 4,096 ranks (ASTRA-sim), and a hierarchical all-reduce of
-// 131,072 GPUs. One JSON line each; `flow_bench --list` names them, arguments choose among them, `name:N` sets the
+// 131,072 GPUs. One JSON line per workload; `flow_bench --list` lists them, arguments select some, `name:N` sets the
 // size.
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -107,7 +107,7 @@ Work ring(std::uint32_t hosts) {
   return work;
 }
 
-// Every round a transfer of its own, as a flow file has it.
+// Each round as a separate transfer, as in a flow file.
 Work ring_of_transfers(std::uint32_t hosts) {
   Work work;
   work.network = fat_tree(tree_of(hosts));
@@ -132,7 +132,7 @@ NodeId add_switch(NetworkBuilder& builder, int tier, bool scale_up, std::string 
 }
 
 // Nodes of 8 GPUs on a scale-up switch (400 GB/s each); rail g of every node on the leaves of rail g (50 GB/s each), 64
-// nodes to a leaf; leaves of 1,024 nodes under 16 spines of a rail, spines under cores where there are more.
+// nodes per leaf; leaves of 1,024 nodes under 16 spines per rail, spines under cores if there are more.
 Network rail_network(std::uint32_t nodes) {
   NetworkBuilder builder;
   std::vector<NodeId> gpus;
@@ -228,7 +228,7 @@ Work burst(std::uint32_t count) {
   return work;
 }
 
-// Eight rings over all hosts in random order: they meet on links all the time.
+// Eight rings over all hosts in random order: they share links all the time.
 Work crossing_rings(std::uint32_t hosts) {
   Work work;
   LeafSpineShape shape;

@@ -1,7 +1,7 @@
-// The whole cluster out of band: power status of 16,384 simulated BMCs over TLS, then off and on again, at several
-// widths; and weft beside FreeIPMI's ipmipower on the same ipmi_sim processes in the same run. Prints fan-out F,
-// latency L, hosts per second and the model N * L / F, and the most memory each process used. Usage: oob_bench [BMCS
-// [IPMI_BMCS]]
+// Out-of-band operations on a whole cluster: power status of 16,384 simulated BMCs over TLS, then off and on again, at
+// several fan-outs; and weft compared with FreeIPMI's ipmipower on the same ipmi_sim processes in the same run. Prints
+// fan-out F, latency L, hosts per second, the model N * L / F, and the peak memory of each process. Usage: oob_bench
+// [BMCS [IPMI_BMCS]]
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -76,7 +76,7 @@ class OneLogin final : public CredentialStore {
   Secret password_;
 };
 
-// The simulator in a process of its own: its memory and its processor time are not weft's.
+// The simulator in a separate process: its memory and CPU time do not count as weft's.
 struct Simulator {
   pid_t process = -1;
   std::uint16_t port = 0;
@@ -187,7 +187,7 @@ void sweep_redfish(int servers, weft::Duration latency, const std::vector<int>& 
   (void)::unlink(ca_file.c_str());
 }
 
-// The same BMCs, the same moment: one ipmi_sim process each.
+// The same BMCs in the same run: one ipmi_sim process each.
 void beside_ipmipower(int count) {
   weft::testing_lab::Lab lab("oob_bench");
   weft::testing_lab::IpmiLab machines(lab);
@@ -208,7 +208,7 @@ void beside_ipmipower(int count) {
     endpoint.host = machine.address;
     endpoint.port = machine.port;
     endpoint.protocol = Protocol::ipmi;
-    endpoint.cipher_suites = {3};  // what ipmi_sim has
+    endpoint.cipher_suites = {3};  // the suite that ipmi_sim supports
     endpoint.workarounds = {"opensesspriv"};
   });
   SystemClock clock;

@@ -1,5 +1,5 @@
-// Decisions a second of every placement policy: 1,200 servers of three kinds, tasks with the sizes of the openb trace
-// until they have asked for 130 % of the GPUs. The counter is tasks decided on, those turned away included.
+// Decisions per second of every placement policy: 1,200 servers of three kinds, tasks with the sizes of the openb trace
+// until they have requested 130 % of the GPUs. The counter includes rejected tasks.
 #include <benchmark/benchmark.h>
 
 #include "sched/packing/study.h"
@@ -25,7 +25,7 @@ Machine servers() {
   return *Machine::build(std::move(nodes), labels, {"A"}, {});
 }
 
-// The commonest types of the trace, with their counts.
+// The most common types of the trace, with their counts.
 std::vector<TaskType> tasks() {
   std::vector<TaskType> types;
   const auto add = [&](Milli cpu, std::int32_t gpus, Milli milli, std::int64_t count) {

@@ -1,5 +1,6 @@
-// The packet engine on the workloads that peers were timed with: one JSON line each. Arguments: names of workloads, and
-// threads=N. Peers are built and run outside of this repository; ratios are taken within one run on one machine.
+// The packet engine on the workloads that other simulators were timed on: one JSON line per workload. Arguments: names
+// of workloads, and threads=N. The other simulators are built and run outside this repository; ratios are taken within
+// one run on one machine.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,5 @@
-// W1 (permutation) and W2 (64 to 1) of the packet engine with the parameters that peers use, to lay completion times
-// side by side: one JSON line for each. What each peer does was read from its source; docs/validation.md explains
-// differences.
+// W1 (permutation) and W2 (64 to 1) of the packet engine with the parameters of other simulators, to compare completion
+// times: one JSON line per run. The parameters were read from their source; docs/validation.md explains differences.
 #include <fmt/format.h>
 
 #include <string>
@@ -51,7 +50,7 @@ void set_ns3(SimOptions& options, Peer peer) {
   options.switches.headroom = weft::Bytes(37'500);
   options.switches.xon_offset = weft::Bytes(3072);
   transport.dcqcn.byte_counter = weft::Bytes(0);
-  transport.dcqcn.cnp_interval = nanoseconds(1);  // a bit in every ACK; the sender cuts once in 4 us
+  transport.dcqcn.cnp_interval = nanoseconds(1);  // a bit in every ACK; the sender cuts at most once per 4 us
   transport.dcqcn.rate_timer = microseconds(peer == Peer::ns3_dcqcn_300 ? 300 : 900);
   if (peer != Peer::ns3_window) return;
   transport.kind = Transport::pfc_only;
@@ -81,7 +80,7 @@ void run(Peer peer, bool incast, std::uint64_t seed) {
   routing.seed = seed;
   Routes routes(network, routing);
   SimOptions options;
-  options.classes.front().transport.ends_at_receiver = false;  // peers end a flow with its last ACK
+  options.classes.front().transport.ends_at_receiver = false;  // the others end a flow with its last ACK
   if (full) {
     set_htsim(options);
   } else {

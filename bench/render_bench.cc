@@ -1,5 +1,5 @@
-// How long it takes to render every target, at three sizes, without a disk: nanoseconds a byte beside each other. Flat
-// means that the cost grows as the work grows. Memory is the peak above the compiled cluster's.
+// How long it takes to render every target, at three sizes, without writing to disk: nanoseconds per byte; a flat
+// figure means linear cost. Memory is the peak above the compiled cluster's.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ std::string cluster_text(std::int64_t servers) {
       servers, std::max<std::int64_t>(4, servers / 20));
 }
 
-// Hashes what comes, as the manifest does, and forgets it.
+// Hashes its input, as the manifest does, and discards it.
 class CountingSink : public weft::render::FileSink {
  public:
   void add(weft::render::RenderedFile file) override {

@@ -1,5 +1,5 @@
-// How long it takes to find the paths of a random permutation: table set-up, first paths, paths again, and the most
-// memory so far. On fat trees as other simulators are measured on, and on a compiled cluster of 100,000 GPUs.
+// How long it takes to find the paths of a random permutation: table setup, first paths, repeated paths, and peak
+// memory so far. On fat trees used to measure other simulators, and on a compiled cluster of 100,000 GPUs.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

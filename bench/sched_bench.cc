@@ -1,5 +1,6 @@
-// Decision times of the scheduler, single thread, beside published figures of others. Theirs include an API server and
-// etcd; these are the decision alone, in process: the ratio says what is left for everything else, not who is "faster".
+// Decision times of the scheduler, single thread, next to published figures of others. Theirs include an API server and
+// etcd; these are the in-process decision alone: the ratio shows the time left for everything else, not which is
+// "faster".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -208,7 +209,7 @@ void victims() {
              scheduler.running().size(), seconds_since(began) * 1e3, decisions.preempts.size());
 }
 
-// A busy machine: one job ends, one arrives, one decision. The mix is Kalos's: mostly 1 to 8 GPUs, a few large gangs.
+// A busy cluster: one job ends, one arrives, one decision. The mix is Kalos's: mostly 1 to 8 GPUs, a few large gangs.
 void growth(std::size_t queue) {
   fmt::print("one job ends, one arrives, {}:\n", queue == 0 ? "at 95 % load" : "full, with a queue that preempts");
   fmt::print("  {:>8} {:>9} {:>9} {:>10} {:>10} {:>10}\n", "nodes", "running", "waiting", "median us", "p99 us",

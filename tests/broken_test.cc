@@ -1,6 +1,6 @@
-// What a user sees for a file that is wrong. tests/broken/NNN-name.yaml is a cluster file, NNN-name.catalog.yaml a
-// catalog file, and NNN-name.txt every message for it, word for word. With WEFT_UPDATE_GOLDEN=1 in the environment
-// the .txt files are rewritten: read the difference before you commit it.
+// Messages for invalid files. tests/broken/NNN-name.yaml is a cluster file, NNN-name.catalog.yaml a catalog file, and
+// NNN-name.txt has every message for it, verbatim. WEFT_UPDATE_GOLDEN=1 in the environment rewrites the .txt files:
+// review the diff before committing it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ struct Case {
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.file.filename().string(); }  // NOLINT: gtest's name
 
-// WEFT_UPDATE_GOLDEN writes the expectations and compares nothing. No skip of this kind is permitted.
+// WEFT_UPDATE_GOLDEN writes the expected messages and compares nothing. This skip is not permitted in test runs.
 constexpr const char* kGolden = "expectations to compare with";
 bool updating() { return std::getenv("WEFT_UPDATE_GOLDEN") != nullptr; }  // NOLINT(concurrency-mt-unsafe): one thread
 
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Broken, ::testing::ValuesIn(all_cases()), [](con
   return name;
 });
 
-TEST(BrokenFolder, HoldsACaseForEachExpectationAndNumbersThemOnce) {
+TEST(BrokenFolder, EveryExpectationHasACaseWithAUniqueNumber) {
   WEFT_NEEDS(!updating(), kGolden);
   std::set<std::string> names;
   std::set<std::string> numbers;

@@ -61,7 +61,7 @@ struct Check : testing::Test {
     text << in.rdbuf();
     return text.str();
   }
-  // The good example with one text exchanged.
+  // The good example with one text replaced.
   std::string edited(const std::string& from, const std::string& to) {
     std::string text = pod16();
     const std::size_t at = text.find(from);
@@ -70,7 +70,7 @@ struct Check : testing::Test {
   }
 };
 
-TEST_F(Check, GoodFileGivesNothing) {
+TEST_F(Check, GoodFileHasNoFindings) {
   EXPECT_EQ(run({"check", kPod16}), 0);
   EXPECT_THAT(out, HasSubstr("no findings in"));
   EXPECT_THAT(err, IsEmpty());
@@ -86,7 +86,7 @@ TEST_F(Check, TextShowsTheLineWithACaret) {
   EXPECT_THAT(out, HasSubstr("1 warning in"));
 }
 
-TEST_F(Check, OneLineAFinding) {
+TEST_F(Check, OneLinePerFinding) {
   const std::string path = edited("audit: true", "audit: false");
   EXPECT_EQ(run({"check", path, "-o", "lines"}), 1);
   EXPECT_THAT(out, testing::MatchesRegex(".*cluster.yaml:[0-9]+:10: warning: actions are not logged .SE011.\n"));
@@ -104,7 +104,7 @@ TEST_F(Check, Json) {
   EXPECT_EQ(json["summary"]["warnings"], 1);
 }
 
-// SARIF 2.1.0, sections 3.13 to 3.27: what consumers such as code-scanning services insist on.
+// SARIF 2.1.0, sections 3.13 to 3.27: what consumers such as code-scanning services require.
 TEST_F(Check, Sarif) {
   const std::string path = edited("audit: true", "audit: false");
   EXPECT_EQ(run({"check", path, "-o", "sarif"}), 1);
@@ -131,7 +131,7 @@ TEST_F(Check, Junit) {
   EXPECT_THAT(out, Not(HasSubstr("&&")));
 }
 
-TEST_F(Check, SuppressionNeedsAReasonAndCounts) {
+TEST_F(Check, SuppressionNeedsAReasonAndIsCounted) {
   std::string path = edited("  audit: true\n", "  audit: false\nsuppress:\n  - {rule: SE011}\n");
   EXPECT_EQ(run({"check", path}), 2);
   EXPECT_THAT(err, HasSubstr("reason"));
@@ -144,7 +144,7 @@ TEST_F(Check, SuppressionNeedsAReasonAndCounts) {
   EXPECT_EQ(json["runs"][0]["results"][0]["suppressions"][0]["justification"], "a laboratory");
 }
 
-TEST_F(Check, SuppressionOfAnotherSubjectOrDayDoesNotCount) {
+TEST_F(Check, SuppressionOfAnotherSubjectOrDayIsIgnored) {
   std::string path =
       edited("  audit: true\n", "  audit: false\nsuppress:\n  - {rule: SE011, subject: \"x*\", reason: \"no\"}\n");
   EXPECT_EQ(run({"check", path, "-o", "lines"}), 1);
@@ -160,7 +160,7 @@ TEST_F(Check, SuppressionOfAnotherSubjectOrDayDoesNotCount) {
   EXPECT_EQ(run({"check", path}), 2);
 }
 
-TEST_F(Check, BaselineLeavesOutWhatIsKnown) {
+TEST_F(Check, BaselineOmitsKnownFindings) {
   const std::string path = edited("audit: true", "audit: false");
   const std::string baseline = (folder / "known.json").string();
   EXPECT_EQ(run({"check", path, "--write-baseline", baseline}), 0);
@@ -180,7 +180,7 @@ TEST_F(Check, BaselineLeavesOutWhatIsKnown) {
   EXPECT_THAT(out, Not(HasSubstr("[SE011]"))) << "known although its line moved";
 }
 
-TEST_F(Check, BadBaselineIsSaid) {
+TEST_F(Check, BadBaselineIsReported) {
   for (const char* text : {"", "[]", "{}", "{\"kind\":\"baseline\"}", "{\"kind\":\"baseline\",\"schema_version\":2}",
                            "{\"kind\":\"baseline\",\"schema_version\":1,\"known\":[]}"}) {
     const std::string baseline = put("known.json", text);
@@ -211,7 +211,7 @@ TEST_F(Check, NotesDoNotFailUnlessAsked) {
   EXPECT_EQ(run({"check", path, "--fail-on", "note"}), 1);
 }
 
-TEST_F(Check, NothingToCheckIsMisuse) {
+TEST_F(Check, NothingToCheckIsAUsageError) {
   EXPECT_EQ(run({"check"}), 2);
   EXPECT_EQ(run({"check", "--live", kPod16}), 2);
   EXPECT_EQ(run({"check", (folder / "absent.yaml").string()}), 2);

@@ -1,6 +1,6 @@
 // A grammar of configuration commands for tests: forms of lines, word by word, with the sections they belong to, the
-// names they define and use, and the features they need. Knows nothing of weft's readers; each dialect keeps its own
-// table of forms, taken from the vendor's documentation.
+// names they define and use, and the features they need. Independent of weft's parsers; each dialect has its own table
+// of forms, taken from the vendor's documentation.
 #pragma once
 
 #include <arpa/inet.h>
@@ -21,7 +21,8 @@
 namespace weft::testing_grammar {
 
 using Names = std::vector<std::string>;
-// What a word of this type stands for: a plain value is itself, a list is its members; none if it is not of the type.
+// The names that a word of this type denotes: a plain value denotes itself, a list its members; none if the word is not
+// of the type.
 using ValueReader = std::optional<Names> (*)(const std::string& word);
 using ValueTypes = std::map<std::string, ValueReader, std::less<>>;
 
@@ -37,7 +38,7 @@ using ValueTypes = std::map<std::string, ValueReader, std::less<>>;
 //   <=vlan:vlans>  names of the kind `vlan`, written as the type `vlans`
 //   <text>       everything to the end of the line
 struct Form {
-  std::string_view where;         // sections it may stand in, separated by '|'; "" for the top
+  std::string_view where;         // sections it may occur in, separated by '|'; "" for the top level
   std::string_view line;          // its words
   std::string_view opens = {};    // the section whose heading it is
   std::string_view feature = {};  // that an earlier line must have enabled
@@ -69,7 +70,7 @@ inline Names split(std::string_view text, char at) {
   return out;
 }
 
-// Decimal digits without leading zeros, as a command line takes them.
+// Decimal digits without leading zeros, as accepted on a command line.
 inline std::optional<std::uint64_t> number_of(std::string_view word) {
   if (word.empty() || word.size() > 12 || (word.size() > 1 && word.front() == '0')) return std::nullopt;
   std::uint64_t out = 0;
@@ -124,7 +125,7 @@ struct Prefix {
   }
 };
 
-// "10.0.0.1", "10.0.0.1/24", "fd00::1/64"; an address alone is as long as it can be.
+// "10.0.0.1", "10.0.0.1/24", "fd00::1/64"; an address without a length has the full length.
 inline std::optional<Prefix> prefix_of(const std::string& word) {
   const Names parts = split(word, '/');
   Prefix out;
@@ -138,7 +139,7 @@ inline std::optional<Prefix> prefix_of(const std::string& word) {
   return out;
 }
 
-// Value types that every dialect has. `ip`, `ip6`: an address; `net`, `net6`: an address with its length; `subnet`,
+// Value types common to all dialects. `ip`, `ip6`: an address; `net`, `net6`: an address with its length; `subnet`,
 // `subnet6`: the same without host bits.
 template <bool kIpv6, bool kLength, bool kNoHostBits>
 std::optional<Names> read_address(const std::string& word) {
@@ -177,7 +178,7 @@ class Grammar {
     }
   }
 
-  // The form of the section that a line has; none if there is none.
+  // The form that a line of the section matches; none if there is none.
   [[nodiscard]] std::optional<Match> match(const std::string& section, const std::string& line) const {
     return match_words(section, split(line, ' '));
   }
@@ -190,7 +191,7 @@ class Grammar {
     }
     return std::nullopt;
   }
-  // Types that forms use but none defines: such a form would never match.
+  // Types that forms use but that are not defined: such a form would never match.
   [[nodiscard]] const Names& unknown_types() const { return unknown_; }
 
  private:
@@ -239,7 +240,7 @@ class Grammar {
   }
 
   [[nodiscard]] static bool matches(const std::vector<Word>& form, const Names& words, Match& match) {
-    for (std::size_t n = 0; n < form.size() && n < words.size(); ++n) {  // what is cheap first
+    for (std::size_t n = 0; n < form.size() && n < words.size(); ++n) {  // cheap checks first
       const Names& choices = form[n].choices;
       if (!choices.empty() && std::find(choices.begin(), choices.end(), words[n]) == choices.end()) return false;
     }
@@ -282,7 +283,7 @@ struct Node {
   [[nodiscard]] bool has(std::string_view line) const {
     return std::any_of(children.begin(), children.end(), [&](const Node& one) { return one.text == line; });
   }
-  // What follows the words at the start of the first line below that has them; "" if none has.
+  // What follows the words at the start of the first line below that has them; "" if there is none.
   [[nodiscard]] std::string value(const std::string& words) const {
     for (const Node& one : children) {
       if (one.text.rfind(words + " ", 0) == 0) return one.text.substr(words.size() + 1);
@@ -298,7 +299,7 @@ struct Node {
   }
 };
 
-// What is wrong with a file, line by line.
+// Problems of a file, line by line.
 class Complaints {
  public:
   void add(const Node& at, const std::string& what) {
@@ -323,7 +324,7 @@ class NameTable {
     const auto found = defined_.find(kind);
     return found != defined_.end() && found->second.count(name) != 0;
   }
-  // `once`: a second definition is a mistake.
+  // `once`: a second definition is an error.
   void mention(const Mention& mention, const Node& at, bool once, Complaints& out) {
     if (mention.how == '+') {
       if (!defined_[mention.kind].insert(mention.name).second && once)
@@ -345,10 +346,10 @@ class NameTable {
   std::vector<std::pair<Mention, Node>> pending_;
 };
 
-// Every way to spoil one word of a text's lines, each kind of line once: lines alike but for numbers are of one kind.
-// What follows `free` words (descriptions) is left alone.
+// Every way to corrupt one word of a text's lines, once per kind of line: lines that differ only in numbers are of the
+// same kind. Words after `free` (descriptions) are not changed.
 inline std::vector<std::pair<std::string, std::string>> spoil_words(const std::string& text, std::string_view free) {
-  std::vector<std::pair<std::string, std::string>> out;  // the spoiled line, the text with it
+  std::vector<std::pair<std::string, std::string>> out;  // the corrupted line, the text with it
   std::set<std::string> kinds;
   std::size_t start = 0;
   for (const std::string& line : split(text, '\n')) {

@@ -1,4 +1,4 @@
-// The executable from outside: what it prints, where, and the exit code it ends with.
+// End-to-end tests of the executable: its output on both streams, and the exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class CliTest : public ProgramTest {
     words.insert(words.begin(), weft_binary());
     return run(words, input);
   }
-  // A line for bash, in which $weft is the executable and $c the cluster file.
+  // A command line for bash, where $weft is the executable and $c the cluster file.
   static Outcome shell(const std::string& line) {
     return run(
         {"bash", "-c", "weft='" + weft_binary() + "'; c='" + cluster_ + "'; cd '" + folder_.string() + "'; " + line});
@@ -68,7 +68,7 @@ Words view_names(bool pictures) {
   return names;
 }
 
-// Rows of fields, by RFC 4180. An unclosed quote gives nothing.
+// Rows of fields, by RFC 4180. An unclosed quote returns nothing.
 std::vector<Words> parse_csv(const std::string& text) {
   std::vector<Words> rows;
   Words row(1);
@@ -318,7 +318,7 @@ TEST_F(CliTest, QuietAndVerbose) {
 
 // ---- design ----
 
-TEST_F(CliTest, WhatDesignWritesCompiles) {
+TEST_F(CliTest, OutputOfDesignCompiles) {
   const std::vector<Words> requests = {
       {"--gpus", "256"},
       {"--gpus", "1"},
@@ -341,7 +341,7 @@ TEST_F(CliTest, WhatDesignWritesCompiles) {
   }
 }
 
-TEST_F(CliTest, DesignSaysWhatItDoesNotKnow) {
+TEST_F(CliTest, DesignReportsUnknownArguments) {
   for (const Words& options : std::vector<Words>{{"--gpu", "h100-smx"}, {"--server", "nope"}, {"--leaf", "nope"}}) {
     const Outcome outcome = weft({"design", "--gpus", "8", options[0], options[1]});
     EXPECT_EQ(outcome.code, 2) << options[1];
@@ -418,7 +418,7 @@ TEST_F(CliTest, SummaryIsTheDefaultView) {
   EXPECT_EQ(weft({"show", cluster_, "--effective"}).out, weft({"show", "effective", cluster_}).out);
 }
 
-TEST_F(CliTest, EffectiveFileMeansTheSame) {
+TEST_F(CliTest, EffectiveFileIsEquivalent) {
   const Outcome effective = weft({"show", "effective", cluster_});
   ASSERT_EQ(effective.code, 0) << effective.err;
   const Outcome again = weft({"show", "cables", "-", "-o", "csv"}, effective.out);
@@ -447,7 +447,7 @@ TEST_F(CliTest, PricesMakeATotal) {
   EXPECT_THAT(broken.err, HasSubstr("prices.yaml:1:8: error: "));
 }
 
-TEST_F(CliTest, ChecklistCodeFollowsItsItems) {
+TEST_F(CliTest, ChecklistExitCodeFollowsItsItems) {
   const Outcome outcome = weft({"checklist", cluster_, "-o", "json"});
   const Json items = Json::parse(outcome.out).at("items");
   ASSERT_GT(items.size(), 20U);

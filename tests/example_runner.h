@@ -1,4 +1,4 @@
-// Runs all rules over the example files, with one of them changed. Shared by the tests of rules and of mutants.
+// Runs all rules over the example files, with one of them changed. Shared by rule tests and mutation tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline const fs::path kFolder = fs::path(source_dir()) / "examples";
 // The cluster and the folder of configuration that belong to an example file.
 struct Set {
   std::string cluster;
-  std::string folder;  // "" for none
+  std::string folder;  // "" if none
 };
 
 inline Set set_of(std::string_view file) {
@@ -54,7 +54,7 @@ inline std::vector<std::string> files_in(const std::string& folder) {
 }
 
 struct Edit {
-  std::string file;  // below examples/; "" for no change
+  std::string file;  // below examples/; "" if unchanged
   std::string text;
 };
 

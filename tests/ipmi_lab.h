@@ -1,7 +1,7 @@
 // BMCs for tests: OpenIPMI's ipmi_sim, one process each, on loopback addresses that no other test process uses. Each
-// has a folder with the power state, a log of what was done to it, and a hook that tests may put a process behind; an
-// SDR with one temperature sensor; a TCP socket for its serial line; and a console for injecting faults. Knows how to
-// write the endpoints and credentials files that weft reads. All are stopped when the lab goes.
+// has a folder with the power state, a log of the commands it received, and a hook that tests can use to control a
+// process; an SDR with one temperature sensor; a TCP socket for its serial line; and a console for injecting faults.
+// Also writes the endpoints and credentials files that weft reads. All are stopped when the lab is destroyed.
 #pragma once
 
 #include <arpa/inet.h>
@@ -35,11 +35,11 @@ class IpmiLab {
 
   static constexpr const char* kUser = "admin";
   static constexpr const char* kPassword = "secret";
-  // What Debian's ipmi_sim needs: it has no suite 17, hashes with the privilege of the first message, and crashes on
-  // two questions that FreeIPMI's console asks.
+  // Workarounds for Debian's ipmi_sim: it has no suite 17, hashes with the privilege of the first message, and crashes
+  // on two requests that FreeIPMI's console sends.
   static constexpr const char* kWorkarounds = "opensesspriv,solchannelsupport,solpayloadsize";
 
-  // What a test with a lab needs: these programs, and the right to listen on port 623.
+  // Prerequisites of a test with a lab: these programs, and permission to listen on port 623.
   static constexpr const char* kPrograms[] = {"ipmi_sim", "ipmitool", "sdrcomp"};
   static bool can_listen() { return can_bind("127.63.255.254", 623); }  // below every lab's addresses
 
@@ -55,7 +55,8 @@ class IpmiLab {
   [[nodiscard]] const std::vector<Machine>& machines() const { return machines_; }
   [[nodiscard]] Machine& machine(std::size_t i) { return machines_.at(i); }
 
-  // Starts a BMC for a device; machines are powered on at first. "" or what went wrong. `port`: 623 or one above 1023.
+  // Starts a BMC for a device; machines are initially powered on. Returns "" or the error. `port`: 623 or one above
+  // 1023.
   std::string add(const std::string& name, std::uint16_t port = 623) {
     Machine machine;
     machine.name = name;
@@ -74,7 +75,7 @@ class IpmiLab {
     return start(machines_.size() - 1);
   }
 
-  // Starts it again after stop(), with its users and sensors as they were.
+  // Restarts it after stop(), with its users and sensors unchanged.
   std::string start(std::size_t i) {
     Machine& machine = machines_.at(i);
     const std::string folder = machine.folder.string();
@@ -83,7 +84,7 @@ class IpmiLab {
     const bool up = Lab::wait(5, [&] { return !lab_.alive(machine.process) || answers(machine); });
     return up && lab_.alive(machine.process) ? std::string() : "ipmi_sim did not start for " + machine.name;
   }
-  // As if the BMC lost its power: no goodbye to anyone.
+  // As if the BMC lost power: sessions are not closed.
   void kill(std::size_t i) {
     Machine& machine = machines_.at(i);
     if (machine.process > 0) ::kill(machine.process, SIGKILL);
@@ -99,7 +100,7 @@ class IpmiLab {
     return Lab::contents(machines_.at(i).folder / "power").substr(0, 1) == "1";
   }
   void set_powered(std::size_t i, bool on) { write(machines_.at(i).folder / "power", on ? "1\n" : "0\n"); }
-  // What the BMC was told, oldest first: "power 0", "power 1", "reset 1", "shutdown 1".
+  // Commands that the BMC received, oldest first: "power 0", "power 1", "reset 1", "shutdown 1".
   [[nodiscard]] std::vector<std::string> done(std::size_t i) const {
     std::vector<std::string> lines;
     std::ifstream in(machines_.at(i).folder / "log");
@@ -121,7 +122,7 @@ class IpmiLab {
     if (to < 0) return false;
     const std::string text = line + "\r\n";
     const bool sent = ::send(to, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
-    // It reads what it was sent only while we stay.
+    // ipmi_sim reads the input only while the connection is open.
     char answer[256];
     timeval limit{0, 300'000};
     ::setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -130,7 +131,7 @@ class IpmiLab {
     ::close(to);
     return sent;
   }
-  // The far end of the serial line: ipmi_sim opens it once and keeps it. -1 when it did not within the seconds.
+  // The far end of the serial line: ipmi_sim opens it once and keeps it. -1 if it did not within this many seconds.
   [[nodiscard]] int serial_line(std::size_t i, int seconds = 5) const {
     int line = -1;
     (void)Lab::wait(seconds, [&] {
@@ -142,7 +143,7 @@ class IpmiLab {
 
   Outcome ipmitool(std::size_t i, const Words& words, const std::string& password = kPassword, int seconds = 20) {
     const Machine& machine = machines_.at(i);
-    // Without -C 3 it asks for the cipher suites, which ipmi_sim does not answer.
+    // Without -C 3 it requests the cipher suites, which ipmi_sim does not answer.
     Words all{"ipmitool",
               "-I",
               "lanplus",
@@ -175,7 +176,7 @@ class IpmiLab {
     return lab_.run(all, seconds, true);
   }
 
-  // Files as inventory.h and credentials.h have them; the path.
+  // Writes files in the formats of inventory.h and credentials.h; returns the path.
   std::string endpoints_file(const std::string& name = "endpoints.yaml") {
     std::string text = "weft_endpoints: 1\nendpoints:\n";
     for (const Machine& machine : machines_) {
@@ -232,8 +233,8 @@ class IpmiLab {
     ::close(to);
     return -1;
   }
-  // Get Channel Authentication Capabilities needs no session. (Its TCP console is no sign of life: ipmi_sim dies when a
-  // client leaves while it is greeted.)
+  // Get Channel Authentication Capabilities needs no session. (The TCP console cannot be used as a liveness check:
+  // ipmi_sim crashes when a client disconnects during the greeting.)
   static bool answers(const Machine& machine) {
     static constexpr unsigned char kQuestion[] = {0x06, 0x00, 0xFF, 0x07, 0x00, 0x00, 0x00, 0x00,
                                                   0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x20, 0x18,
@@ -257,8 +258,7 @@ class IpmiLab {
     const std::string folder = machine.folder.string();
     write(machine.folder / "power", "1\n");
     write(machine.folder / "log", "");
-    // ipmi_sim calls: SCRIPT ipmi_address get|set WORD [VALUE] ...; the first argument is the folder that lan.conf
-    // names.
+    // ipmi_sim calls: SCRIPT ipmi_address get|set WORD [VALUE] ...; the first argument is the folder set in lan.conf.
     write(machine.folder / "chassis.sh",
           "#!/bin/sh\n"
           "cd \"$1\" || exit 1\n"

@@ -14,10 +14,10 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// A schema with those that its $ref and allOf bring in: their properties count together.
+// A schema merged with those from its $ref and allOf: the union of their properties.
 struct Part {
   const YamlNode* schema;
-  std::string name;  // of the component it is
+  std::string name;  // component name
 };
 
 bool says(const Part& part, std::string_view key) { return scalar_of(part.schema->find(key)) == "true"; }
@@ -42,7 +42,7 @@ class Walker {
   void error(const YamlNode& node, const std::string& path, std::string message) {
     report_.errors.push_back({sources_.describe(node.place), object_, path, std::move(message)});
   }
-  // `strict` is false inside anyOf, oneOf and not, which judge values and name no fields (structural schemas).
+  // `strict` is false inside anyOf, oneOf and not, which validate values but list no fields (structural schemas).
   void walk(const YamlNode& node, const YamlNode& schema, const std::string& name, const std::string& path,
             bool strict) {
     std::vector<Part> parts;
@@ -74,7 +74,7 @@ class Walker {
     if (const YamlNode* rules = part.schema->find("x-kubernetes-validations")) report_.cel_rules += rules->items.size();
     std::vector<std::string> wrong = wrong_values(node, *part.schema, part.name, report_.not_understood);
     for (std::string& message : wrong) error(node, path, std::move(message));
-    // A Quantity says oneOf text and number, which an anyOf of a CRD says too; both are checked by name and pattern.
+    // A Quantity is oneOf string and number, in CRDs also anyOf; both are checked by name and pattern.
     if (part.name.ends_with(".Quantity") || part.name.ends_with(".IntOrString")) return;
     check_alternatives(node, *part.schema, path);
     if (strict && says(part, "x-kubernetes-embedded-resource")) check_embedded(node, path);
@@ -132,7 +132,7 @@ class Walker {
     for (const Part& part : parts) {
       if (const YamlNode* schema = member(part.schema->find("properties"), entry.key)) {
         known = true;
-        // A CRD's own metadata may narrow what ObjectMeta allows but never names its fields.
+        // A CRD's own metadata may restrict ObjectMeta but never lists its fields.
         const bool meta = kind_.custom && below == "metadata";
         walk(entry.value, *schema, "", below, strict && !meta);
         for (std::string& message : wrong_choice(entry.value, part.name, entry.key)) {
@@ -148,7 +148,7 @@ class Walker {
     return known;
   }
 
-  // RawExtension, FieldsV1 and JSON of Kubernetes itself are objects without a word about fields. In a CRD such a
+  // RawExtension, FieldsV1 and JSON of Kubernetes itself are objects without any field definitions. In a CRD such a
   // field would be pruned.
   [[nodiscard]] bool takes_anything(const std::vector<Part>& parts) const {
     if (kind_.custom) return false;
@@ -206,7 +206,7 @@ class Walker {
   ValidationReport& report_;
 };
 
-// Names of objects: most are subdomains; these kinds are stricter or looser in pkg/apis of Kubernetes.
+// Names of objects: most are subdomains; pkg/apis of Kubernetes is stricter or looser for these kinds.
 bool is_name_of(const std::string& api_version, const std::string& kind, const std::string& name) {
   if (api_version == "v1" && kind == "Service") return is_dns_1035_label(name);
   if (api_version == "v1" && kind == "Namespace") return is_dns_label(name);

@@ -1,8 +1,8 @@
 // Strict validation of Kubernetes manifests for tests, against the schemas in WEFT_TEST_DATA/schemas: the OpenAPI v3
-// files of Kubernetes and the CRDs of operators. A field that no schema knows is an error, as is a kind without a
-// schema. It also checks what the API server checks beside the schema: names, labels, scope, and the closed sets of
-// values that the OpenAPI files only mention in prose. Rules in CEL (x-kubernetes-validations) are counted, not
-// evaluated; webhooks of operators are not there.
+// files of Kubernetes and the CRDs of operators. A field that is in no schema is an error, as is a kind without a
+// schema. It also checks what the API server checks beyond the schema: names, labels, scope, and the closed sets of
+// values that the OpenAPI files mention only in prose. CEL rules (x-kubernetes-validations) are counted, not evaluated;
+// operators' webhooks are not covered.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct ValidationError {
 
 struct ValidationReport {
   std::size_t documents = 0;                // validated against a schema
-  std::size_t cel_rules = 0;                // CEL rules that apply to what was given, not evaluated
+  std::size_t cel_rules = 0;                // CEL rules that apply to the input, not evaluated
   std::vector<std::string> objects;         // "apiVersion kind namespace/name" of each document, in order
-  std::vector<ValidationError> errors;      // also what the parser said, warnings included
-  std::vector<std::string> not_understood;  // patterns that this validator cannot read; empty today
+  std::vector<ValidationError> errors;      // including parser errors and warnings
+  std::vector<std::string> not_understood;  // patterns that this validator does not support; currently empty
 
   [[nodiscard]] bool ok() const { return errors.empty(); }
-  [[nodiscard]] std::string text() const;  // a line for each error
+  [[nodiscard]] std::string text() const;  // one line per error
   void add(const ValidationReport& other);
 };
 

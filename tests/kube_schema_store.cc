@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// CRDs nest pod templates in templates of jobs, two levels of schema for each of data.
+// CRDs nest pod templates in job templates, with two schema levels per data level.
 constexpr YamlLimits kLimits{.bytes = 64U << 20U, .nodes = 4'000'000, .depth = 400};
 
 bool is_kind(const YamlNode& gvk, std::string_view group, std::string_view version, std::string_view kind) {

@@ -1,4 +1,4 @@
-// Schemas by group, version and kind, read from WEFT_TEST_DATA/schemas when first asked for. For kube_schema.cc.
+// Schemas by group, version and kind, loaded from WEFT_TEST_DATA/schemas on first use. For kube_schema.cc.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class SchemaStore {
   static SchemaStore& instance();
 
   [[nodiscard]] bool present() const { return !folder_.empty(); }
-  // Null when there is no schema.
+  // Null if there is no schema.
   [[nodiscard]] const KindSchema* find(const std::string& api_version, const std::string& kind);
   // metadata of every object.
   [[nodiscard]] const KindSchema* object_meta();
@@ -52,8 +52,8 @@ class SchemaStore {
   std::optional<KindSchema> meta_;
 };
 
-// The member of a mapping, null when there is none or `node` is null.
+// The member of a mapping, null if there is none or `node` is null.
 [[nodiscard]] const YamlNode* member(const YamlNode* node, std::string_view key);
-[[nodiscard]] std::string scalar_of(const YamlNode* node);  // "" when it is no scalar
+[[nodiscard]] std::string scalar_of(const YamlNode* node);  // "" if it is not a scalar
 
 }  // namespace weft::kube_schema

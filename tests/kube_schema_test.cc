@@ -1,4 +1,4 @@
-// The validator of manifests judged: what should pass passes, and one thing changed anywhere is found.
+// Tests of the manifest validator: valid manifests pass, and any single change is found.
 #include "kube_schema.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ const std::vector<Mutant> kMutants{
     {"frontend.yaml", "peers:\n", "peers: []\n      others:\n", "others", "unknown field"},
 };
 
-TEST(KubeSchema, FindsOneThingChanged) {
+TEST(KubeSchema, FindsASingleChange) {
   WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   for (const Mutant& mutant : kMutants) {
     std::string text = example(mutant.file);
@@ -91,7 +91,7 @@ TEST(KubeSchema, FindsOneThingChanged) {
 }
 
 // Fields deep inside templates of jobs, from a CRD of 600 kB.
-TEST(KubeSchema, LooksIntoPodTemplates) {
+TEST(KubeSchema, ValidatesPodTemplates) {
   WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const std::string text = example("train-job.yaml");
   for (const auto& [from, to] : testing_rendered::Edits{{"containers:", "container:"},
@@ -106,7 +106,7 @@ TEST(KubeSchema, LooksIntoPodTemplates) {
   }
 }
 
-TEST(KubeSchema, ListsThatAreMapsHoldAKeyOnce) {
+TEST(KubeSchema, MapListsRejectDuplicateKeys) {
   WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const std::string pod =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n"
@@ -130,8 +130,8 @@ TEST(KubeSchema, ReadsJson) {
   EXPECT_FALSE(validate_documents("a.json", bad).ok());
 }
 
-// Kinds that weft must not render by default, or only where a person asks: nothing here can judge them.
-TEST(KubeSchema, SaysWhichKindsHaveNoSchema) {
+// Kinds that weft must not render by default, or only on request: they cannot be validated here.
+TEST(KubeSchema, ReportsKindsWithoutSchema) {
   WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   EXPECT_FALSE(has_schema("route.openshift.io/v1", "Route"));
   EXPECT_FALSE(has_schema("snapshot.storage.k8s.io/v1", "VolumeSnapshotClass"));
@@ -142,7 +142,7 @@ TEST(KubeSchema, SaysWhichKindsHaveNoSchema) {
   EXPECT_TRUE(has_schema("networking.k8s.io/v1", "Ingress"));
 }
 
-TEST(KubeSchema, KnowsNames) {
+TEST(KubeSchema, ValidatesNames) {
   EXPECT_TRUE(is_dns_label("a-1"));
   EXPECT_FALSE(is_dns_label("a.1"));
   EXPECT_TRUE(is_dns_subdomain("a.1"));

@@ -25,7 +25,7 @@ bool matches(const std::string& text, const std::string& pattern) {
   return std::regex_match(text, found->second);
 }
 
-// Patterns of schemas are Go's; std::regex knows no inline flags and no classes of Unicode.
+// Patterns of schemas use Go syntax; std::regex supports neither inline flags nor Unicode classes.
 std::optional<std::regex> compile(std::string pattern) {
   auto flags = std::regex::ECMAScript;
   const std::size_t flag = pattern.find("(?i)");
@@ -141,7 +141,7 @@ void check_text(const YamlNode& node, const YamlNode& schema, Wrong& wrong, std:
   const std::string pattern = scalar_of(schema.find("pattern"));
   if (pattern.empty()) return;
   const auto& compiled = pattern_of(pattern);
-  // std::regex recurses for each character.
+  // std::regex recurses once per character.
   if (!compiled.has_value() || node.scalar.size() > 4096) return not_understood.push_back(pattern);
   if (!std::regex_search(node.scalar, *compiled)) wrong.say("does not match " + pattern + ": " + node.scalar);
 }

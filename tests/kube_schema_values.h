@@ -1,4 +1,4 @@
-// What a schema says of one value by itself: its type, range, pattern and choices. For kube_schema.cc.
+// Schema checks of a single value: its type, range, pattern and enum. For kube_schema.cc.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace weft::kube_schema {
 enum class ScalarType { boolean, integer, number, text };
 [[nodiscard]] ScalarType type_of(const YamlNode& scalar);
 
-// A sentence for each thing wrong. `name` is the component's; patterns that std::regex cannot read are added to
+// One sentence per error. `name` is the component's; patterns that std::regex cannot parse are added to
 // `not_understood`.
 [[nodiscard]] std::vector<std::string> wrong_values(const YamlNode& node, const YamlNode& schema,
                                                     const std::string& name, std::vector<std::string>& not_understood);

@@ -1,5 +1,5 @@
-// What end-to-end tests with real daemons need: a folder of their own, programs started and stopped by their process
-// ids, network namespaces under unique names. Everything is undone when the Lab goes, also when a test fails.
+// For end-to-end tests with real daemons: a temporary folder, programs started and stopped by process id, network
+// namespaces with unique names. The Lab cleans everything up when destroyed, even if a test fails.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct Outcome {
   std::string out;
 };
 
-// Limits are there for what hangs: on a machine that is busy with other things a test takes longer, and is not wrong.
+// Timeouts catch hangs only: a test that is slow on a busy machine must not fail.
 constexpr int kPatience = 6;
 
 class Lab {
@@ -38,7 +38,7 @@ class Lab {
     std::string pattern = (std::filesystem::temp_directory_path() / ("weft_" + name + "_XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) return;
     folder_ = pattern;
-    // Daemons that give up root must still reach their sockets in it.
+    // Daemons that drop root must still reach their sockets in it.
     std::filesystem::permissions(folder_, std::filesystem::perms(0755));
   }
   Lab(const Lab&) = delete;
@@ -54,7 +54,7 @@ class Lab {
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   void variable(const std::string& name, const std::string& value) { variables_.emplace_back(name, value); }
 
-  // Runs to its end, in the lab's folder; standard error goes with standard output when `errors` is set.
+  // Runs to completion in the lab's folder; standard error is merged into standard output if `errors` is set.
   Outcome run(const Words& words, int seconds = 20, bool errors = false) {
     const std::filesystem::path out = folder_ / ("out" + std::to_string(++runs_));
     const pid_t pid = spawn(words, out, errors);
@@ -85,15 +85,14 @@ class Lab {
     int status = 0;
     return ::waitpid(pid, &status, WNOHANG) == 0;
   }
-  // A network namespace; "" when none can be made here.
+  // A network namespace; "" if none can be created here.
   std::string space(const std::string& name) {
     const std::string full = "weft" + std::to_string(::getpid()) + "-" + name;
     if (run({"ip", "netns", "add", full}).code != 0) return {};
     spaces_.push_back(full);
     return full;
   }
-  // Whether this machine lets us have namespaces with cables between them: a prerequisite, apart from what a test
-  // makes.
+  // Whether this machine allows network namespaces connected by veth pairs: a prerequisite of tests.
   bool can_make_networks() {
     const std::string probe = space("probe");
     return !probe.empty() &&
@@ -107,7 +106,7 @@ class Lab {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // Waits until `ready` says so.
+  // Waits until `ready` returns true.
   template <class Ready>
   static bool wait(int seconds, Ready ready) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds * kPatience);
@@ -125,7 +124,7 @@ class Lab {
     arguments.push_back(nullptr);
     const pid_t pid = ::fork();
     if (pid != 0) {
-      ::setpgid(pid, pid);  // a group of its own, as the child does: who comes first is chance
+      ::setpgid(pid, pid);  // own process group, also set by the child: either may run first
       return pid;
     }
     ::setpgid(0, 0);
@@ -140,11 +139,11 @@ class Lab {
     ::execvp(arguments[0], arguments.data());
     ::_exit(127);
   }
-  // It, and what is left of its group.
+  // Stops it, and the rest of its process group.
   static void stop(pid_t pid) {
     int status = 0;
     pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended < 0) return;  // long gone: its number may be another's
+    if (ended < 0) return;  // already gone: its process id may have been reused
     if (ended == 0) ::kill(pid, SIGTERM);
     for (int i = 0; i < 100 && ended == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -153,7 +152,7 @@ class Lab {
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, &status, 0);
   }
-  // Daemons fork; what runs in a namespace of ours is ours.
+  // Daemons fork; everything in our namespaces was started by us.
   void stop_in(const std::string& space) {
     for (const int signal : {SIGTERM, SIGKILL}) {
       const bool gone = wait(3, [&] {

@@ -1,5 +1,5 @@
-// `weft sim life`, `compare` and `sweep` from outside: what they print and write, how they refuse a job that cannot
-// run, and the figures that people quote about training clusters.
+// End-to-end tests of `weft sim life`, `compare` and `sweep`: their output and files, how they reject a job that cannot
+// run, and commonly quoted figures about training clusters.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using testing_program::Outcome;
 using testing_program::ProgramTest;
 using testing_program::Words;
 
-// A text with some of its parts replaced; each must be there.
+// A text with some parts replaced; each must occur.
 struct Edit {
   std::string from;
   std::string to;
@@ -42,7 +42,7 @@ std::string edited(std::string text, const std::vector<Edit>& edits) {
   return text;
 }
 
-// Plain data parallelism, all of it on the backend: nothing hides the reduction of gradients.
+// Plain data parallelism, entirely on the backend: nothing overlaps with the gradient reduction.
 const std::string kDataJob =
     "job: 1\nname: plain\npool: train\nnodes: 8\ncommand: [train.py]\ntraining:\n  model: llama-3.1-8b\n"
     "  sequence: 4096\n  global_batch: 64\n  micro_batch: 1\n  parallel: {tensor: 1}\n  overlap: {data: false}\n"
@@ -85,7 +85,7 @@ class LifeTest : public ProgramTest {
     EXPECT_THAT(outcome.err, HasSubstr(help));
     EXPECT_THAT(outcome.err, StartsWith(path + ":"));
   }
-  // The call of this name that moves most.
+  // The call with this name that moves the most data.
   static Json call(const Json& result, const std::string& what) {
     Json most;
     for (const Json& row : result["communication"]) {
@@ -98,8 +98,8 @@ class LifeTest : public ProgramTest {
 
 double number(const Json& value) { return value.is_number() ? value.get<double>() : NAN; }
 
-// NVIDIA's DGX Cloud benchmarking recipes give 14.61 s for a step of this job (NVIDIA/dgxc-benchmarking v25.02,
-// 64 H100, BF16).
+// NVIDIA's DGX Cloud benchmarking recipes list 14.61 s per step for this job (NVIDIA/dgxc-benchmarking v25.02, 64 H100,
+// BF16).
 constexpr double kPublishedStep = 14.61;
 
 TEST_F(LifeTest, FiveStatesAndPartsThatAddUp) {
@@ -120,7 +120,7 @@ TEST_F(LifeTest, FiveStatesAndPartsThatAddUp) {
     (part["part"] == "step" ? whole : sum) += number(part["time_s"]);
   }
   EXPECT_NEAR(sum, whole, 1e-6 * whole);
-  // The three states of an iteration are its step.
+  // The three states of an iteration add up to the step.
   double iteration = 0;
   for (std::size_t i = 2; i < 5; ++i) iteration += number(result["states"][i]["duration_s"]);
   EXPECT_NEAR(iteration, whole, 1e-6 * whole);
@@ -131,13 +131,13 @@ TEST_F(LifeTest, FiveStatesAndPartsThatAddUp) {
   EXPECT_EQ(result["changes"][0]["how"], "training.precision: fp8");
 }
 
-TEST_F(LifeTest, TheVerdictNeedsNoWhatIf) {
+TEST_F(LifeTest, VerdictNeedsNoWhatIf) {
   const Json result = life(pod(), job(), {"--no-what-if"});
   EXPECT_EQ(result["verdict"]["bound_by"], "compute");
   EXPECT_FALSE(result.contains("changes") && !result["changes"].empty());
 }
 
-// A run of years: picoseconds would end after 106 days.
+// A run of several years: picoseconds would overflow after 106 days.
 TEST_F(LifeTest, LongRunsAreCountedToTheirEnd) {
   for (const double steps : {1e6, 1e9}) {
     const std::string text = edited(contents(job()), {{"steps: 100000", fmt::format("steps: {:.0f}", steps)}});
@@ -192,13 +192,13 @@ TEST_F(LifeTest, AllFidelitiesSideBySide) {
   std::vector<std::string> names;
   for (const Json& row : result["fidelities"]) {
     names.push_back(row["fidelity"]);
-    // A rail-optimized fabric without oversubscription: hardly a difference.
+    // A rail-optimized fabric without oversubscription: hardly any difference.
     EXPECT_NEAR(number(row["difference_percent"]), 0, 2);
   }
   EXPECT_THAT(names, ElementsAre("analytic", "flow", "packet"));
 }
 
-TEST_F(LifeTest, JobsThatCannotRunSayWhatWould) {
+TEST_F(LifeTest, JobsThatCannotRunGetASuggestion) {
   expect_refused(pod(), job_with("tensor.yaml", {{"tensor: 4", "tensor: 3"}}), "3 does not divide 64 heads",
                  "these do: 1, 2, 4, 8");
   expect_refused(pod(), job_with("nodes.yaml", {{"nodes: 8", "nodes: 7"}}), "= 32 does not divide 56 GPUs",
@@ -225,7 +225,7 @@ TEST_F(LifeTest, JobsThatCannotRunSayWhatWould) {
                  "precision: bf16");
 }
 
-TEST_F(LifeTest, WhatIsSaidToFitInMemoryDoes) {
+TEST_F(LifeTest, SuggestionsForMemoryFit) {
   const Edit large{"tensor: 4, pipeline: 4, interleave: 5, context: 2", "tensor: 8"};
   const std::string path = job_with("large.yaml", {large});
   const Outcome refused = sim({"life", pod(), path});
@@ -255,12 +255,12 @@ TEST_F(LifeTest, ClaimBackendIsDarkButForTheReduction) {
   const Json split = life(pod(), job(), {"--no-what-if"});
   EXPECT_GT(number(split["figures"]["backend_dark_percent"]), 70);
   const Json plain = life(pod(), file("plain.yaml", kDataJob), {"--no-what-if"});
-  // How dark depends on the batch and on overlap; most of the time it is.
+  // The exact share depends on batch size and overlap; it is dark most of the time.
   EXPECT_GT(number(plain["figures"]["backend_dark_percent"]), 50);
   const Json& backward = plain["states"][3];
   EXPECT_GT(number(backward["backend_peak_percent"]), 85);
   EXPECT_LT(number(backward["backend_percent"]), 40);
-  // Submit leaves it dark, and so does the optimizer.
+  // It is dark during submission and in the optimizer.
   EXPECT_EQ(number(plain["states"][0]["backend_bytes"]), 0);
   EXPECT_EQ(number(plain["states"][4]["backend_bytes"]), 0);
   std::printf("claim: backend dark %.1f %% (tensor and pipeline), %.1f %% (data); state 4 peak %.1f %%\n",
@@ -270,7 +270,8 @@ TEST_F(LifeTest, ClaimBackendIsDarkButForTheReduction) {
 
 // "Why is GPU utilization at 40 %? Because the storage fabric can't feed the GPUs." Samples have the mean size of
 // MLPerf Storage's 3D U-Net, 146.6 MB; one storage server holds them where three are needed. The number of servers is
-// chosen so that reads want about 2.5 times what comes: this shows that the cause is found and that its remedy works.
+// chosen so that the read demand is about 2.5 times the supply: this shows that the cause is found and that its fix
+// works.
 TEST_F(LifeTest, ClaimStarvedGpusComputeFortyPercent) {
   const Edit few{"{name: store, role: storage, server: storage-nvme-2u, count: 12",
                  "{name: store, role: storage, server: storage-nvme-2u, count: 1"};
@@ -294,15 +295,15 @@ TEST_F(LifeTest, ClaimStarvedGpusComputeFortyPercent) {
   const Json fed = life(pod_with("fed.yaml", {enough}), images);
   EXPECT_GT(number(fed["figures"]["gpu_utilisation_percent"]), 85);  // JSON key (words: allow)
   EXPECT_NE(fed["verdict"]["bound_by"], "storage reads");
-  // The change was played: its step is the one that comes.
+  // The change was simulated: the predicted step time matches.
   EXPECT_NEAR(number(starved["changes"][0]["step_s"]), number(fed["figures"]["step_s"]),
               0.02 * number(fed["figures"]["step_s"]));
   std::printf("claim: GPUs compute %.1f %% when starved; with %s %.1f %%\n", before, how.c_str(),
               number(fed["figures"]["gpu_utilisation_percent"]));  // JSON key (words: allow)
 }
 
-// "Standard TCP/IP networking kills throughput by 30-60 %": so it is at 100 Gb/s, where one connection moves 42. At
-// 400 Gb/s one connection costs far more, and four of them bring it back to the same share.
+// "Standard TCP/IP networking kills throughput by 30-60 %": true at 100 Gb/s, where one connection reaches 42 Gb/s. At
+// 400 Gb/s one connection loses far more, and four of them restore the same share.
 TEST_F(LifeTest, ClaimSocketsInsteadOfRdma) {
   const std::string plain = file("sockets.yaml", kDataJob);
   const auto loss = [&](const std::string& cluster, const Words& more, bool whole) {
@@ -330,8 +331,8 @@ TEST_F(LifeTest, ClaimSocketsInsteadOfRdma) {
               at_100, job_100, at_400, four);
 }
 
-// Rings of contiguous servers cross between units with one flow a rail; pipeline messages and all-to-all with all.
-TEST_F(LifeTest, ClaimOversubscriptionHurtsWhatCrossesUnits) {
+// Rings of contiguous servers cross between units with one flow per rail; pipeline messages and all-to-all with all.
+TEST_F(LifeTest, ClaimOversubscriptionSlowsTrafficBetweenUnits) {
   const Edit units{"count: 32, per_rack: 3, unit: 32, spares: 1", "count: 64, per_rack: 3, unit: 8, spares: 0"};
   const Edit spines{"spines: 4, ", ""};
   const std::string full = pod_with("full.yaml", {units, spines});
@@ -391,7 +392,7 @@ TEST_F(LifeTest, SweepResumesAndMarksTheBest) {
   alone.insert(alone.end(), {"--point", "3"});
   EXPECT_EQ(sim(alone).code, 0);
   EXPECT_EQ(contents(results), lines);  // it is there
-  // Another option gives other points, and reaches the tasks of an array.
+  // A different option gives different points, and reaches the tasks of an array.
   Words sockets = sweep;
   sockets.insert(sockets.end(), {"--transport", "tcp", "--host-limit", "20G"});
   EXPECT_THAT(sim(sockets).err, Not(HasSubstr("already")));
@@ -404,7 +405,7 @@ TEST_F(LifeTest, SweepResumesAndMarksTheBest) {
   EXPECT_EQ(run({"bash", "-n", file("sweep.sbatch", script.out)}).code, 0);
 }
 
-TEST_F(LifeTest, CompareSaysWhichIsFaster) {
+TEST_F(LifeTest, CompareReportsTheFaster) {
   const std::string other =
       job_with("other.yaml", {{"precision: bf16", "precision: fp8"}, {"name: llama-70b", "name: llama-fp8"}});
   const Json result = json({"compare", pod(), job(), other});

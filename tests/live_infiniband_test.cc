@@ -1,5 +1,5 @@
-// A whole InfiniBand fabric without hardware: ibsim wired after a compiled cluster's plan with some cables swapped, the
-// real OpenSM over it, and the real ibnetdiscover and iblinkinfo: `weft check --live` must name every swap.
+// A whole InfiniBand fabric without hardware: ibsim wired according to a compiled cluster's plan with some cables
+// swapped, the real OpenSM, ibnetdiscover and iblinkinfo: `weft check --live` must report every swap.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ struct End {
 };
 using Pair = std::pair<End, End>;
 
-// Ports of a QM9700 go through its cages in twos.
+// A QM9700 has two ports per cage.
 End end_of(const model::Cluster& cluster, model::PortId id) {
   const model::Port& port = cluster.port(id);
   const std::string& name = cluster.name_of(port.device);
@@ -97,7 +97,7 @@ class LiveInfiniBand : public ::testing::Test {
     for (const Json& finding : document.at("findings")) {
       const std::string rule = finding.at("rule");
       if (rule == "LV001") found.push_back(finding.at("message"));
-      // ibsim's links run at the first rate there ever was; everything else about the wiring is as planned.
+      // ibsim's links run at the lowest rate; everything else about the wiring is as planned.
       for (const char* wrong : {"LV002", "LV003", "LV004", "LV005", "LV006", "LV007", "LV008"}) {
         EXPECT_NE(rule, wrong) << finding.dump();
       }
@@ -118,7 +118,7 @@ class LiveInfiniBand : public ::testing::Test {
   Lab lab_{"ib"};
 };
 
-TEST_F(LiveInfiniBand, EverySwapIsNamed) {
+TEST_F(LiveInfiniBand, EverySwapIsReported) {
   const auto loaded = model::load_cluster_text("bench.yaml", kCluster);
   ASSERT_TRUE(loaded->cluster) << render_all(loaded->diagnostics, loaded->sources, false);
   const model::Cluster& cluster = *loaded->cluster;

@@ -1,5 +1,5 @@
-// Real lldpd in network namespaces, cabled with veth pairs after a piece of a compiled cluster's plan, with two pairs
-// of cables swapped and one left out: `weft check --live` must name exactly these.
+// Real lldpd in network namespaces, cabled with veth pairs according to a part of a compiled cluster's plan, with two
+// pairs of cables swapped and one missing: `weft check --live` must report exactly these.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -90,8 +90,8 @@ class LiveLldp : public ::testing::Test {
     return (lab_.folder() / (device + ".sock")).string();
   }
 
-  // A name and a quick pace from the first frame on: what a neighbor heard earlier would stay for 120 s. One after
-  // the other, because the daemons make the folder they share when they start; one that gave up is started again.
+  // The name and a short interval are set before the first frame: neighbors keep earlier information for 120 s. Daemons
+  // are started one by one, because each creates the shared folder; one that failed is restarted.
   void start_agents() {
     for (const auto& [device, space] : spaces_) {
       lab_.put(device + ".conf", "configure system hostname " + device + "\nconfigure lldp tx-interval 1\n");
@@ -106,7 +106,7 @@ class LiveLldp : public ::testing::Test {
       EXPECT_TRUE(ready) << device;
     }
   }
-  // Reports of all devices below live/, once everybody has heard everybody.
+  // Reports of all devices below live/, once all neighbors are discovered.
   bool collect() {
     std::filesystem::create_directories(lab_.folder() / "live");
     for (const auto& [device, count] : expected_) {
@@ -151,7 +151,7 @@ bool any_with(const std::vector<std::string>& texts, std::initializer_list<std::
   return false;
 }
 
-TEST_F(LiveLldp, SwappedAndMissingCablesAreNamed) {
+TEST_F(LiveLldp, SwappedAndMissingCablesAreReported) {
   const auto loaded = model::load_cluster_text("bench.yaml", kCluster);
   ASSERT_TRUE(loaded->cluster) << render_all(loaded->diagnostics, loaded->sources, false);
   std::vector<Pair> pairs = planned_pairs(*loaded->cluster);

@@ -1,8 +1,8 @@
-// Changes one value at a time across the examples and asks whether anyone notices: the reader of the file, or a rule.
-// What is mutated: numbers (0, one more, ten times), addresses, switched words (on/off, permit/deny, ...), and whole
-// lines or keys taken out. tests/mutation/matter.txt says which mutants matter: each of those must be caught, unless
-// tests/mutation/accepted.txt has it with the reason why it does no harm. The test runs those alone;
-// WEFT_MUTATION_REPORT=FILE makes it run all mutants and append each with its fate to the file.
+// Mutation test: changes one value at a time across the examples and checks that the parser or a rule reports it.
+// Mutations: numbers (0, one more, ten times), addresses, keywords (on/off, permit/deny, ...), and removed lines or
+// keys. tests/mutation/matter.txt lists the mutants that matter: each of those must be caught, unless
+// tests/mutation/accepted.txt lists it with the reason why it is harmless. The test runs only those;
+// WEFT_MUTATION_REPORT=FILE runs all mutants and appends each with its result to the file.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 struct Mutant {
   std::size_t line = 0;  // from 1
-  std::string shown;     // the line as it was, trimmed
+  std::string shown;     // the original line, trimmed
   std::string change;    // "dscp: 26 -> 0", "taken out"
   std::string text;      // the whole file
 };
@@ -93,7 +93,7 @@ std::string opposite(std::string_view word) {
   return {};
 }
 
-// What a token may become.
+// Possible replacements of a token.
 std::vector<std::string> changes_of(std::string_view token) {
   std::vector<std::string> changes;
   if (const std::string other = opposite(token); !other.empty()) return {other};
@@ -115,7 +115,7 @@ bool is_comment(std::string_view line) {
          line[first] == '!';
 }
 
-// The line with numbers that are parts of names made alike: of many equal ports one is enough.
+// The line with numbers in names made equal: one of many equal ports is enough.
 std::string shape_of(std::string_view line) {
   std::string shape;
   for (const Token& token : tokens_of(line)) {
@@ -127,7 +127,7 @@ std::string shape_of(std::string_view line) {
   return shape;
 }
 
-// Whether a line is worth mutating: of the many lines about single ports two of a kind are enough.
+// Whether to mutate a line: two of the many similar lines about single ports are enough.
 bool is_fresh(std::string_view line, std::map<std::string, int>& shapes) {
   std::string shape = shape_of(line);
   const std::size_t first = line.find_first_not_of(" \t\"");
@@ -153,7 +153,7 @@ std::vector<Mutant> mutants_of(const std::string& file, const std::string& text)
         mutant.text = text.substr(0, start) + replacement + text.substr(whole ? next : end);
         mutants.push_back(std::move(mutant));
       };
-      std::string_view before;  // the token before, where a colon or an equals sign makes it the key of this one
+      std::string_view before;  // the previous token, if a colon or an equals sign makes it the key of this one
       std::size_t before_end = 0;
       for (const Token& token : tokens_of(line)) {
         const std::string_view word = line.substr(token.begin, token.end - token.begin);
@@ -162,7 +162,7 @@ std::vector<Mutant> mutants_of(const std::string& file, const std::string& text)
         const std::string key = keyed ? std::string(before) + ": " : std::string();
         before = word;
         before_end = token.end;
-        if (gap.find(" #") != std::string_view::npos) break;  // a remark
+        if (gap.find(" #") != std::string_view::npos) break;  // a comment
         for (const std::string& change : changes_of(word)) {
           std::string changed(line);
           changed.replace(token.begin, token.end - token.begin, change);
@@ -225,7 +225,7 @@ bool is_in(const std::vector<Pattern>& patterns, const std::string& file, const 
 
 class Mutation : public testing::TestWithParam<std::string> {};
 
-TEST_P(Mutation, NoneThatMattersIsMissed) {
+TEST_P(Mutation, EveryMutantThatMattersIsCaught) {
   static const std::vector<Pattern> matter = read_patterns("matter.txt");
   static const std::vector<Pattern> accepted = read_patterns("accepted.txt");
   const std::string file = GetParam();
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, Mutation, testing::ValuesIn(all_files()), [](
   return name;
 });
 
-// A pattern that matches nothing any more would let its mutants pass unjudged.
+// A pattern that no longer matches would let its mutants pass unchecked.
 TEST(MutationLists, EveryPatternMatchesAMutant) {
   std::map<std::string, std::vector<Mutant>> mutants;
   for (const std::string& file : all_files()) mutants[file] = mutants_of(file, examples::text_of(file));

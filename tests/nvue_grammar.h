@@ -1,7 +1,7 @@
-// NVUE commands as NVIDIA documents them, for judging rendered files without weft's own reader: which paths the object
-// model has, and what their values may be. Taken from the Cumulus Linux 5 User Guide, "NVUE Commands" and "NVUE Command
-// Reference"; where releases differ, the words are those of 5.6 to 5.14 (`on`/`off`, `service ntp`). Each file becomes
-// the tree of objects that `nv config apply` would take, and the tree is judged as a whole.
+// NVUE commands as documented by NVIDIA, for checking rendered files without weft's own parser: the paths of the object
+// model, and their allowed values. From the Cumulus Linux 5 User Guide, "NVUE Commands" and "NVUE Command Reference";
+// where releases differ, the words are those of 5.6 to 5.14 (`on`/`off`, `service ntp`). Each file becomes the object
+// tree that `nv config apply` would apply, and the tree is checked as a whole.
 #pragma once
 
 #include <cctype>
@@ -19,7 +19,7 @@ using testing_grammar::Form;
 using testing_grammar::Names;
 using testing_grammar::Node;
 
-// `kOne`: the path has one value; others collect theirs.
+// `kOne`: the path has one value; others have a list.
 inline constexpr std::string_view kOne = "one";
 
 inline std::vector<Form> interface_forms() {
@@ -187,7 +187,7 @@ inline std::optional<Names> read_bonds(const std::string& word) {
   return split(word, ',');
 }
 
-// vlan600 stands for the VLAN.
+// vlan600 denotes VLAN 600.
 inline std::optional<Names> read_svi(const std::string& word) {
   if (!starts(word, "vlan") || !is_between(word.substr(4), 1, 4094)) return {};
   return Names{word.substr(4)};
@@ -229,7 +229,7 @@ inline testing_grammar::ValueTypes value_types() {
   const auto add = [&](const char* name, testing_grammar::ValueReader reader) { types.emplace(name, reader); };
   add("hostname", read_name<63>);
   add("host", read_name<255>);
-  add("vrf", read_name<15>);  // a device of the kernel: IFNAMSIZ less its zero
+  add("vrf", read_name<15>);  // a kernel device: IFNAMSIZ without the terminating zero
   for (const char* name : {"acl", "peer-group", "prefix-list", "congestion-profile"}) add(name, read_name<63>);
   add("bridge", [](const std::string& word) { return detail::if_valid(word == "br_default", word); });
   add("qos-global", [](const std::string& word) { return detail::if_valid(word == "default-global", word); });
@@ -256,7 +256,7 @@ inline testing_grammar::ValueTypes value_types() {
   add("bridge-priority", [](const std::string& word) {
     return detail::if_valid(detail::is_between(word, 4096, 61440) && *detail::number_of(word) % 4096 == 0, word);
   });
-  // Ranges that are set aside for MLAG and for VRR ("Multi-Chassis Link Aggregation", "Virtual Router Redundancy").
+  // Ranges reserved for MLAG and for VRR ("Multi-Chassis Link Aggregation", "Virtual Router Redundancy").
   add("mlag-mac", [](const std::string& word) { return detail::read_mac(word, "44:38:39:ff:"); });
   add("vrr-mac", [](const std::string& word) { return detail::read_mac(word, "00:00:5e:00:01:"); });
   add("acl-address", [](const std::string& word) {
@@ -266,10 +266,10 @@ inline testing_grammar::ValueTypes value_types() {
   return types;
 }
 
-// Objects by path, as a device would hold them; values are the last keys.
+// Objects by path, as on a device; values are the last keys.
 struct Tree {
   std::map<std::string, Tree> below{};
-  std::shared_ptr<const Node> command{};  // that made it
+  std::shared_ptr<const Node> command{};  // that created it
 
   [[nodiscard]] const Node& line() const { return *command; }
 
@@ -297,7 +297,7 @@ struct Tree {
   }
 };
 
-// Words of a line as a shell makes them; none if it would do more than pass them on.
+// Words of a line as split by a shell; none if the shell would do more than pass them on.
 inline std::optional<Names> shell_words(const std::string& line) {
   Names out{""};
   bool quoted = false;
@@ -325,7 +325,7 @@ inline std::optional<Names> shell_words(const std::string& line) {
 
 namespace detail {
 
-// Adds every path that a command with lists stands for.
+// Adds every path that a command with lists expands to.
 inline void grow(Tree& tree, const std::vector<Names>& words, std::size_t at, const testing_grammar::Match& match,
                  const std::shared_ptr<const Node>& command, Complaints& out) {
   const bool last = at + 1 == words.size();
@@ -340,7 +340,7 @@ inline void grow(Tree& tree, const std::vector<Names>& words, std::size_t at, co
 
 }  // namespace detail
 
-// Reads a file into its tree, with every command judged by itself: its path, its values, the names it uses.
+// Parses a file into its tree and checks every command by itself: its path, its values, the names it uses.
 inline Tree read_nvue_tree(const std::string& text, Complaints& out) {
   static const testing_grammar::Grammar kGrammar(forms(), value_types());
   Tree root;

@@ -1,7 +1,7 @@
-// What NVUE asks of several objects together, for judging rendered files: ports that exist, members of bonds, complete
-// QoS maps, rules of access lists, neighbors, gateways of pairs. Sources as in nvue_grammar.h: Cumulus Linux 5 User
-// Guide, "Switch Port Attributes", "Bonding", "Multi-Chassis Link Aggregation", "Quality of Service", "Access Control
-// Lists", "Border Gateway Protocol", "Virtual Router Redundancy".
+// NVUE's constraints across several objects, for checking rendered files: ports that exist, members of bonds, complete
+// QoS maps, access-list rules, neighbors, gateways of pairs. Sources as in nvue_grammar.h: Cumulus Linux 5 User Guide,
+// "Switch Port Attributes", "Bonding", "Multi-Chassis Link Aggregation", "Quality of Service", "Access Control Lists",
+// "Border Gateway Protocol", "Virtual Router Redundancy".
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ using testing_grammar::prefix_of;
 inline bool is_swp(const std::string& name) { return starts(name, "swp"); }
 inline bool is_bundle(const std::string& name) { return starts(name, "bond") || name == "peerlink"; }
 
-// Parts of a port exist where the port is split, and then it has no other settings of its own.
+// Breakout ports exist if the port is split, and then the port itself has no other settings.
 inline void check_split(const std::string& name, const Tree& port, const Tree& root, Complaints& out) {
   const std::size_t at = name.find('s', 3);
   const Names modes = root.keys("interface " + name.substr(0, at) + " link breakout");
@@ -116,8 +116,8 @@ inline void check_marking(const Tree& qos, Complaints& out) {
   }
 }
 
-// Every code has its priority, every priority its queue; what is lossless is what somebody is put into by name, and not
-// where most codes go.
+// Every DSCP has a priority, every priority a queue; the lossless class is mapped explicitly, and is not the one that
+// most DSCPs map to.
 inline void check_mapping(const Tree& qos, Complaints& out) {
   const Tree* mapping = qos.find("mapping default-global");
   if (mapping == nullptr) return;
@@ -203,7 +203,7 @@ using Addresses = std::map<std::string, std::map<testing_grammar::Prefix, Node>>
 
 namespace detail {
 
-// The gateway that a pair shares is in a subnet where each of the two has an address of its own.
+// The gateway shared by a pair is in a subnet where each of the two has its own address.
 inline void check_vrr(const Tree& root, Complaints& out) {
   for (const std::string& name : root.keys("interface")) {
     const Tree& port = *root.find("interface " + name);
@@ -237,7 +237,8 @@ inline void check_neighbor(const Tree& root, const std::string& vrf, const std::
       out.add(neighbor.line(), "its interface is not of the VRF");
       return;
     }
-    // An unnumbered session carries every family that the VRF has (RFC 8950); families but IPv4 are enabled one by one.
+    // An unnumbered session carries every address family of the VRF (RFC 8950); families other than IPv4 must be
+    // enabled.
     const bool wanted = bgp.value("address-family ipv6-unicast enable") == "on";
     if (wanted && bgp.value("peer-group " + group + " address-family ipv6-unicast enable") != "on")
       out.add(neighbor.line(), "ipv6-unicast is not enabled");
@@ -267,11 +268,11 @@ inline void check_bgp(const Tree& root, const Addresses& addresses, Complaints& 
 
 }  // namespace detail
 
-// Everything that is wrong with a file, and the addresses that the switch answers to.
+// All problems of a file, and the addresses of the switch.
 struct Judgment {
   Complaints complaints;
   Addresses addresses;
-  std::string pair;  // the MAC address that it shares with the other switch of a pair
+  std::string pair;  // the MAC address shared with the other switch of a pair
 };
 
 [[nodiscard]] inline Judgment judge_nvue(const std::string& text) {

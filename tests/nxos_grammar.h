@@ -1,4 +1,4 @@
-// NX-OS commands as Cisco documents them, for judging rendered files without weft's own reader. Forms and ranges are
+// NX-OS commands as documented by Cisco, for checking rendered files without weft's own parser. Forms and ranges are
 // those of the Cisco Nexus 9000 Series NX-OS guides, release 10.4(x): Fundamentals, System Management, Security,
 // Quality of Service, Interfaces, Layer 2 Switching and Unicast Routing Configuration Guides, and the Nexus 9000
 // command reference. Batfish's NX-OS grammar and public sample configurations agree with the forms.
@@ -191,7 +191,7 @@ inline std::optional<Names> one_of(const std::string& word, std::string_view cho
   return std::find(all.begin(), all.end(), word) == all.end() ? std::optional<Names>() : Names{word};
 }
 
-// A word that starts so, and a number within limits; stands for the number.
+// A word with this prefix and a number within limits; denotes the number.
 inline std::optional<Names> numbered(const std::string& word, std::string_view start, std::uint64_t low,
                                      std::uint64_t high) {
   if (word.rfind(start, 0) != 0 || !is_between(word.substr(start.size()), low, high)) return {};
@@ -206,10 +206,10 @@ inline std::optional<Names> read_number_list(const std::string& word, std::uint6
   return out;
 }
 
-// VLANs 3968 to 4095 are the switch's own (Layer 2 guide, "Configuring VLANs").
+// VLANs 3968 to 4095 are reserved by the switch (Layer 2 guide, "Configuring VLANs").
 constexpr std::uint64_t kMaxVlan = 3967;
 
-// Ethernet1/3, or Ethernet1/3/2 of a split port.
+// Ethernet1/3, or Ethernet1/3/2 for a breakout port.
 inline std::optional<Names> read_ethernet(const std::string& word) {
   const Names parts = split(word, '/');
   const bool valid = (parts.size() == 2 || parts.size() == 3) && parts[0] == "Ethernet1" &&
@@ -265,7 +265,7 @@ inline testing_grammar::ValueTypes value_types() {
   add("breakout-map", [](const std::string& word) {
     return detail::one_of(word, "10g-4x 25g-4x 50g-2x 50g-4x 50g-8x 100g-2x 100g-4x 100g-8x 200g-2x 200g-4x 400g-2x");
   });
-  // An end of an access-list entry is two words for a host: see join_hosts().
+  // An endpoint of an access-list entry is two words for a host: see join_hosts().
   add("end", [](const std::string& word) -> std::optional<Names> {
     if (word == "any") return Names{word};
     if (word.rfind("host:", 0) == 0) return testing_grammar::read_address<false, false, false>(word.substr(5));
@@ -291,7 +291,7 @@ inline std::string join_hosts(std::string line) {
   return line;
 }
 
-// Reads a file into a tree, with every line judged by itself: its form, the names it uses, the features it needs.
+// Parses a file into a tree and checks every line by itself: its form, the names it uses, the features it needs.
 inline Node read_nxos_tree(const std::string& text, Complaints& out) {
   static const testing_grammar::Grammar kGrammar(forms(), value_types());
   Node root;

@@ -1,5 +1,5 @@
-// What NX-OS asks of several lines together, for judging rendered files: shares of a queuing policy, the order of lines
-// of an interface, members of bundles, split ports, gateways, routes that BGP can announce. Sources as in
+// NX-OS constraints across several lines, for checking rendered files: shares of a queuing policy, the order of lines
+// of an interface, members of port channels, breakout ports, gateways, routes that BGP can announce. Sources as in
 // nxos_grammar.h.
 #pragma once
 
@@ -26,13 +26,13 @@ inline std::string last_word(const std::string& text) { return text.substr(text.
 
 inline bool starts(const std::string& text, std::string_view with) { return text.rfind(with, 0) == 0; }
 
-// "c-out-8q-q3" is of group 3, "c-out-8q-q-default" of 0.
+// "c-out-8q-q3" is group 3, "c-out-8q-q-default" group 0.
 inline std::string group_of(const std::string& name) {
   return name.ends_with("-default") ? "0" : name.substr(name.size() - 1);
 }
 
-// Quality of Service guide, "Configuring Queuing and Scheduling": shares add to at most 100, beside a strict queue they
-// are of the remaining bandwidth.
+// Quality of Service guide, "Configuring Queuing and Scheduling": shares add up to at most 100; beside a strict queue
+// they are of the remaining bandwidth.
 inline void check_queuing(const Node& policy, Complaints& out) {
   std::uint64_t sum = 0;
   bool strict = false;
@@ -55,7 +55,7 @@ inline void check_queuing(const Node& policy, Complaints& out) {
   if (strict && absolute) out.add(policy, "beside a strict class shares are of the remaining bandwidth");
 }
 
-// Every group that traffic is put into has its queue; what is not matched stays out of the paused classes.
+// Every group that traffic is mapped to has its queue; unmatched traffic is not in a paused class.
 inline void check_groups(const Node& root, Complaints& out) {
   std::set<std::string> paused;
   for (const Node* policy : root.all("policy-map type network-qos ")) {
@@ -82,9 +82,9 @@ inline bool is_routed_line(const std::string& text) {
          starts(text, "no ip ") || starts(text, "no ipv6 ") || starts(text, "ip access-group ");
 }
 
-// Lines are taken one by one: a port is made switched or routed before lines that only one of the two has, and `vrf
-// member` deletes the addresses that are there (Interfaces guide, "Configuring Layer 3 Interfaces"). A switched port
-// has an MTU of 1500 or of the system's jumbo size ("Configuring Basic Interface Parameters").
+// Lines are applied one by one: a port must be switched or routed before lines that need one of the two, and `vrf
+// member` deletes existing addresses (Interfaces guide, "Configuring Layer 3 Interfaces"). A switched port has an MTU
+// of 1500 or of the system's jumbo size ("Configuring Basic Interface Parameters").
 inline void check_port(const Node& port, Complaints& out) {
   const bool panel = port.section == "ethernet" || port.section == "channel";
   enum class Layer { unknown, switched, routed } layer = panel ? Layer::unknown : Layer::routed;
@@ -140,7 +140,7 @@ inline void check_channels(const Node& root, Complaints& out) {
   if (domains.empty() && !channels.empty()) out.add(*channels.begin()->second, "a vPC without a domain");
 }
 
-// Split ports exist once `interface breakout` has made them, and then the whole port does not.
+// Breakout ports exist after `interface breakout`, and then the whole port does not.
 inline void check_breakouts(const Node& root, Complaints& out) {
   std::map<std::uint64_t, std::string> split_ports;  // port: map
   for (const Node& line : root.children) {
@@ -165,8 +165,8 @@ inline void check_breakouts(const Node& root, Complaints& out) {
   }
 }
 
-// Unicast Routing guide, "Configuring HSRP": the virtual address is of a subnet of the interface and no address of its
-// own; groups above 255 and IPv6 are of version 2.
+// Unicast Routing guide, "Configuring HSRP": the virtual address is in a subnet of the interface and differs from its
+// own addresses; groups above 255 and IPv6 need version 2.
 inline void check_hsrp(const Node& svi, Complaints& out) {
   for (const Node& group : svi.children) {
     if (group.section != "hsrp" && group.section != "hsrp6") continue;
@@ -217,7 +217,7 @@ inline Routes read_routes(const Node& root, Complaints& out) {
   return routes;
 }
 
-// Unicast Routing guide, "Configuring Basic BGP": `network` announces a route that the VRF has; a neighbor has its
+// Unicast Routing guide, "Configuring Basic BGP": `network` announces a route that the VRF has; a neighbor has an AS
 // number and at least one address family.
 inline void check_bgp_vrf(const Node& vrf, const Routes& routes, const Node& root, Complaints& out) {
   const std::string name = last_word(vrf.text);
@@ -269,7 +269,7 @@ inline void check_access_list(const Node& list, Complaints& out) {
 
 }  // namespace detail
 
-// Everything that is wrong with a file.
+// All problems of a file.
 [[nodiscard]] inline Complaints judge_nxos(const std::string& text) {
   Complaints out;
   const Node root = read_nxos_tree(text, out);
@@ -277,7 +277,7 @@ inline void check_access_list(const Node& list, Complaints& out) {
   detail::check_groups(root, out);
   for (const Node* list : root.all("ip access-list ")) detail::check_access_list(*list, out);
   for (const Node* port : root.all("interface ")) {
-    if (port->section.empty()) continue;  // a command, no section
+    if (port->section.empty()) continue;  // a command, not a section
     detail::check_port(*port, out);
     if (port->section != "svi") continue;
     const std::string vlan = port->text.substr(std::string("interface Vlan").size());

@@ -1,5 +1,5 @@
-// The out-of-band commands as a user has them, on simulated BMCs: exit codes, refusals that touch nothing, the log
-// server, and what is left behind when the operator stops a command.
+// End-to-end tests of the out-of-band commands on simulated BMCs: exit codes, rejected commands that change nothing,
+// the log server, and the state after an interrupted command.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using testing_program::Outcome;
 using testing_program::ProgramTest;
 using testing_program::Words;
 
-// A log server: takes octet-counted messages (RFC 6587, 3.4.1) from one client after another.
+// A log server: accepts octet-counted messages (RFC 6587, 3.4.1) from one client at a time.
 class LogServer {
  public:
   explicit LogServer(std::uint16_t port = 0) {
@@ -113,7 +113,7 @@ class OobCli : public ProgramTest {
     credentials_ = file("credentials.yaml", "weft_credentials: 1\ndefault: {user: admin, password: weft-simulated}\n");
     ::chmod(credentials_.c_str(), 0600);
   }
-  // `words` begin after "weft oob" and the verb is first; the cluster file stands for CLUSTER.
+  // `words` start after "weft oob", with the verb first; CLUSTER is replaced by the cluster file.
   [[nodiscard]] Words words(const Words& asked, const std::string& syslog = "none") const {
     Words all{weft_binary(), "oob"};
     for (const std::string& word : asked)
@@ -136,7 +136,7 @@ class OobCli : public ProgramTest {
   std::string credentials_;
 };
 
-TEST_F(OobCli, ExitCodesSayWhoAnswered) {
+TEST_F(OobCli, ExitCodesReflectReachability) {
   bmcsim::SimOptions options;
   options.faults = *bmcsim::parse_fault("train003=dead:reset");
   serve(std::move(options));
@@ -148,7 +148,7 @@ TEST_F(OobCli, ExitCodesSayWhoAnswered) {
   EXPECT_EQ(fleet_->totals().sessions, 0U) << "every session was closed";
 }
 
-TEST_F(OobCli, RefusalsAndDryRunsTouchNothing) {
+TEST_F(OobCli, RefusalsAndDryRunsChangeNothing) {
   serve();
   EXPECT_EQ(run(words({"power", "off", "CLUSTER", "train001", "--reason", "drill"})).code, 4);
   EXPECT_EQ(run(words({"power", "off", "CLUSTER", "train001", "--yes"})).code, 4);
@@ -165,7 +165,7 @@ TEST_F(OobCli, RefusalsAndDryRunsTouchNothing) {
             4);
 }
 
-TEST_F(OobCli, TheLogServerHasEveryEntryEvenAfterItWasDown) {
+TEST_F(OobCli, LogServerHasEveryEntryEvenAfterAnOutage) {
   serve();
   std::uint16_t port = 0;
   {
@@ -190,7 +190,7 @@ TEST_F(OobCli, TheLogServerHasEveryEntryEvenAfterItWasDown) {
   for (const std::string& message : messages) EXPECT_EQ(message.find("weft-simulated"), std::string::npos);
 }
 
-TEST_F(OobCli, AnInterruptLogsOutAndLeavesTheOperationOpen) {
+TEST_F(OobCli, InterruptLogsOutAndLeavesTheOperationOpen) {
   bmcsim::SimOptions options;
   options.latency = milliseconds(100);
   options.faults = *bmcsim::parse_fault("train[001-004]=stuck_off");

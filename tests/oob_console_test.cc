@@ -1,5 +1,5 @@
-// `weft oob console` from outside, on consoles that are programs: capture, logs of several hosts at once, two processes
-// on one console, a real terminal, and a holder that is killed.
+// End-to-end tests of `weft oob console`, on consoles that are programs: capture, logs of several hosts in parallel,
+// two processes on one console, a real terminal, and a killed owner.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -65,7 +65,7 @@ class OobConsoleTest : public ProgramTest {
   static std::string log(const std::string& host) { return contents(folder_ / "state/consoles" / (host + ".log")); }
 };
 
-// A weft on a terminal of its own.
+// A weft process on its own terminal.
 class Terminal {
  public:
   explicit Terminal(const Words& words) {
@@ -119,7 +119,7 @@ class Terminal {
   std::string shown_;
 };
 
-TEST_F(OobConsoleTest, CapturesUntilATextIsSeen) {
+TEST_F(OobConsoleTest, CapturesUntilATextAppears) {
   Outcome outcome = weft("train001", {"--until-text", "login:", "--for", "60s"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("Z | BIOS\n"));
@@ -135,14 +135,14 @@ TEST_F(OobConsoleTest, CapturesUntilATextIsSeen) {
   EXPECT_EQ(weft("train[001-002]", {"--for", "1s"}).code, 2);
   EXPECT_EQ(weft("train001", {"--view", "--take", "--for", "1s"}).code, 2);
   EXPECT_EQ(weft("train001", {}).code, 2);  // no terminal
-  // Everyone who came is in the journal, and has left.
+  // Every connection and disconnection is in the journal.
   const std::string journal = contents(folder_ / "state/journal.ndjson");
   EXPECT_THAT(journal, HasSubstr(R"("verb": "console", "device": "train001")"));
   EXPECT_THAT(journal, HasSubstr("drill 7"));
   EXPECT_THAT(journal, Not(HasSubstr("secret-1")));
 }
 
-TEST_F(OobConsoleTest, LogsSeveralAtOnce) {
+TEST_F(OobConsoleTest, LogsSeveralHostsInParallel) {
   const Outcome outcome =
       weft("train[001-003]", {"--log-only", "--until-text", "login:", "--for", "60s", "-o", "json"});
   EXPECT_EQ(outcome.code, 3) << outcome.err;
@@ -155,7 +155,7 @@ TEST_F(OobConsoleTest, LogsSeveralAtOnce) {
   EXPECT_THAT(log("train002"), HasSubstr("| ^[[2Jtrain002 login: \n"));
 }
 
-TEST_F(OobConsoleTest, TwoTerminalsShareOne) {
+TEST_F(OobConsoleTest, TwoTerminalsShareOneConsole) {
   Terminal alice(words("train001", {}));
   ASSERT_TRUE(alice.shows("train001 login: ")) << alice.shown();
   EXPECT_TRUE(alice.is_raw());
@@ -165,7 +165,7 @@ TEST_F(OobConsoleTest, TwoTerminalsShareOne) {
   ASSERT_TRUE(bob.shows("hi carol")) << bob.shown();
   alice.type("\r~?");
   ASSERT_TRUE(alice.shows("~. disconnect"));
-  // A killed holder: who looked on holds the console now.
+  // The owner is killed: the read-only viewer owns the console now.
   alice.signal(SIGKILL);
   EXPECT_EQ(alice.end(), 128 + SIGKILL);
   ASSERT_TRUE(bob.shows("this command now owns the console session")) << bob.shown();
@@ -174,8 +174,8 @@ TEST_F(OobConsoleTest, TwoTerminalsShareOne) {
   EXPECT_FALSE(bob.is_raw());
 }
 
-TEST_F(OobConsoleTest, TheTerminalComesBackOnSignals) {
-  // AddressSanitizer would answer SIGSEGV with a report and exit code 1.
+TEST_F(OobConsoleTest, TerminalIsRestoredOnSignals) {
+  // AddressSanitizer would turn SIGSEGV into a report and exit code 1.
   const char* given = std::getenv("ASAN_OPTIONS");  // NOLINT(concurrency-mt-unsafe)
   const std::string options = given != nullptr ? std::string(given) + ":handle_segv=0" : "handle_segv=0";
   ::setenv("ASAN_OPTIONS", options.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)

@@ -1,6 +1,6 @@
-// The rescue drill with real parts: a slurmctld whose power is behind a BMC (ipmi_sim). It is hung with jobs in its
-// queue; the runbook finds it silent, captures its console over serial over LAN, resets it out of band, and sees that
-// it answers again and that every job is still there. slurmctld, ipmi_sim and the clients are Debian's own.
+// The rescue drill with real daemons: a slurmctld whose power is controlled by a BMC (ipmi_sim). It hangs with jobs in
+// its queue; the runbook detects that, captures its console with serial over LAN, resets it out of band, and verifies
+// that it responds again and that every job is still there. slurmctld, ipmi_sim and the clients are Debian's own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using testing_slurm::SlurmLab;
 
 constexpr const char* kController = "infra001";  // of examples/pod16.yaml
 
-// What the server's kernel prints on its serial port: now and then, in which state its controller is.
+// Output of the server's kernel on its serial port: from time to time, the state of its controller.
 class SerialPort {
  public:
   SerialPort(const IpmiLab& lab, std::size_t machine, std::string pid_file)
@@ -69,7 +69,7 @@ class OobDrill : public testing::Test {
     write_configuration();
     ASSERT_TRUE(slurm_->start_munge(slurm_->file("munge.key"))) << slurm_->log("munged.log");
     ASSERT_EQ(machines_->add(kController), "");
-    // Its plug: cutting the power ends the process as a power cut would, and a start finds what was on disk.
+    // Its power: switching it off kills the process like a power cut, and a start reads what was on disk.
     machines_->hook(0, "pid=" + slurm_->file("run/controller.pid") +
                            "\nif [ \"$1\" = power ] && [ \"$2\" = 0 ] || [ \"$1\" = reset ]; then\n"
                            "  kill -KILL \"$(cat $pid)\"; rm -f $pid\nfi\n"
@@ -134,7 +134,7 @@ class OobDrill : public testing::Test {
   std::unique_ptr<IpmiLab> machines_;
 };
 
-TEST_F(OobDrill, AHungControllerIsResetAndItsJobsAreStillThere) {
+TEST_F(OobDrill, HungControllerIsResetAndKeepsItsJobs) {
   const SerialPort serial(*machines_, 0, slurm_->file("run/controller.pid"));
   ASSERT_TRUE(start_controller()) << slurm_->log("slurmctld.log");
   for (int i = 0; i < 5; ++i) {
@@ -143,13 +143,13 @@ TEST_F(OobDrill, AHungControllerIsResetAndItsJobsAreStillThere) {
   }
   const std::vector<std::string> before = queue();
   ASSERT_EQ(before.size(), 5U);
-  // What slurmctld has not yet written down is lost when its power is, with any tool: it saves within seconds.
+  // State that slurmctld has not saved is lost in a power cut, with any tool: it saves within seconds.
   const auto submitted = std::filesystem::file_time_type::clock::now();
   ASSERT_TRUE(Lab::wait(20, [&] {
     std::error_code absent;
     return std::filesystem::last_write_time(slurm_->file("state/job_state"), absent) > submitted && !absent;
   }));
-  // Stands for the accounting database, which this lab has not: the queue as it was seen last.
+  // Substitute for the accounting database, which this lab does not have: the last known queue.
   std::string script = "#!/bin/sh\n";
   for (const std::string& job : before) script += "echo " + job + "\n";
   slurm_->put("seen-before", script, 0755);
@@ -180,7 +180,7 @@ TEST_F(OobDrill, AHungControllerIsResetAndItsJobsAreStillThere) {
   EXPECT_TRUE(captured) << "the console of the hung controller is kept";
 }
 
-TEST_F(OobDrill, AControllerThatAnswersIsLeftAlone) {
+TEST_F(OobDrill, ControllerThatRespondsIsNotReset) {
   ASSERT_TRUE(start_controller()) << slurm_->log("slurmctld.log");
   const pid_t alive = controller();
   const Outcome outcome = rescue({"--run", "--yes", "--reason", "drill"});

@@ -1,4 +1,4 @@
-// The IPMI client against OpenIPMI's ipmi_sim, with stock ipmitool and FreeIPMI's tools as the judges of every verb.
+// The IPMI client against OpenIPMI's ipmi_sim; stock ipmitool and FreeIPMI tools verify every verb.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -68,14 +68,14 @@ class OobIpmi : public testing::Test {
   SystemClock clock_;
 };
 
-// More than any limit of these tests, also on a machine that is busy with other things.
+// Longer than any timeout of these tests, even on a busy machine.
 constexpr std::int64_t kNoHang = 60'000;
 
 std::int64_t ms_of(const std::chrono::steady_clock::time_point& start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
 }
 
-TEST_F(OobIpmi, PowerVerbsDoWhatIpmitoolSees) {
+TEST_F(OobIpmi, PowerVerbsAgreeWithIpmitool) {
   const std::unique_ptr<Bmc> bmc = open();
   ASSERT_TRUE(bmc);
   const auto state = [&] {
@@ -110,12 +110,12 @@ TEST_F(OobIpmi, PowerVerbsDoWhatIpmitoolSees) {
   EXPECT_EQ(ipmi_->done(0), (std::vector<std::string>{"shutdown 1"}));
   EXPECT_EQ(state(), PowerState::off);
 
-  // And the other way round: what ipmitool does is what weft sees.
+  // And the other way round: weft sees what ipmitool changes.
   EXPECT_EQ(ipmi_->ipmitool(0, {"chassis", "power", "on"}).code, 0);
   EXPECT_EQ(state(), PowerState::on);
 }
 
-TEST_F(OobIpmi, SensorsAreThoseOfIpmitool) {
+TEST_F(OobIpmi, SensorsAgreeWithIpmitool) {
   const std::unique_ptr<Bmc> bmc = open();
   ASSERT_TRUE(bmc);
   Result<std::vector<SensorReading>> sensors = bmc->sensors();
@@ -149,7 +149,7 @@ TEST_F(OobIpmi, SensorsAreThoseOfIpmitool) {
   EXPECT_NE(ipmi_->ipmitool(0, {"-c", "sensor"}).out.find(",cr,"), std::string::npos);
 }
 
-TEST_F(OobIpmi, EventsAreThoseOfIpmitoolAndCanBeCleared) {
+TEST_F(OobIpmi, EventsAgreeWithIpmitoolAndCanBeCleared) {
   const std::unique_ptr<Bmc> bmc = open();
   ASSERT_TRUE(bmc);
   Result<std::vector<LogEvent>> events = bmc->events();
@@ -172,7 +172,7 @@ TEST_F(OobIpmi, EventsAreThoseOfIpmitoolAndCanBeCleared) {
     EXPECT_NE(judged[i].find("Asserted"), std::string::npos);
     EXPECT_NE(event.message.find("(asserted)"), std::string::npos);
     EXPECT_NE(event.message.find("75 C"), std::string::npos);
-    // ipmitool tells by "Pre-Init" or the year 1970 that the log's clock was never set.
+    // ipmitool prints "Pre-Init" or the year 1970 if the log's clock was never set.
     EXPECT_EQ(event.time, "");
   }
   EXPECT_NE(events->front().message.find("Upper Non-critical - going high"), std::string::npos);
@@ -220,7 +220,7 @@ TEST_F(OobIpmi, UsersAreListedEnabledAndGivenPasswords) {
   EXPECT_FALSE(bmc->users()->back().enabled);
   EXPECT_EQ(bmc->set_user_enabled("nobody", true).error().code, ErrorCode::not_found);
 
-  // Twenty bytes are as long as IPMI allows; ipmi_sim says yes to them and keeps sixteen. Nobody is locked out.
+  // Twenty bytes is the longest password in IPMI; ipmi_sim accepts it but stores sixteen. No account is locked out.
   const Status cut = bmc->set_password("admin", Secret("Kp7mXw3RtY9bNc5hQz2F"));
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.error().code, ErrorCode::conflict);
@@ -238,7 +238,7 @@ TEST_F(OobIpmi, UsersAreListedEnabledAndGivenPasswords) {
   ASSERT_FALSE(old.ok());
   EXPECT_EQ(old.error().code, ErrorCode::refused) << old.error().text();
   EXPECT_TRUE(dial(endpoint(), fresh).ok());
-  EXPECT_TRUE(bmc->power().ok());  // the session that changed it goes on
+  EXPECT_TRUE(bmc->power().ok());  // the session that changed it stays open
   const Status longer = bmc->set_password("admin", Secret(fresh + "12345"));
   EXPECT_EQ(longer.error().code, ErrorCode::invalid_input);
   EXPECT_EQ(longer.error().text().find(fresh), std::string::npos);
@@ -261,9 +261,9 @@ TEST_F(OobIpmi, IdentityIsThatOfBmcInfo) {
   EXPECT_NE(judged.out.find(identity->uuid), std::string::npos) << identity->uuid << " / " << judged.out;
 }
 
-TEST_F(OobIpmi, SettingsTellWhatIpmiCanTell) {
+TEST_F(OobIpmi, SettingsAreReadAsFarAsIpmiAllows) {
   Endpoint to = endpoint();
-  to.request_limit = milliseconds(500);  // ipmi_sim may be silent on the cipher suites
+  to.request_limit = milliseconds(500);  // ipmi_sim may not answer the cipher suite request
   const Result<std::unique_ptr<Bmc>> bmc = dial(to);
   ASSERT_TRUE(bmc.ok()) << bmc.error().text();
   const auto start = std::chrono::steady_clock::now();
@@ -272,7 +272,7 @@ TEST_F(OobIpmi, SettingsTellWhatIpmiCanTell) {
   EXPECT_EQ(settings->ipmi_over_lan, true);
   EXPECT_FALSE(settings->http.has_value());
   EXPECT_LT(ms_of(start), kNoHang);
-  EXPECT_TRUE((*bmc)->power().ok());  // the session lives on, or was opened again
+  EXPECT_TRUE((*bmc)->power().ok());  // the session is still open, or was reopened
   SettingsChange change;
   change.http = false;
   change.ipmi_over_lan = false;
@@ -280,7 +280,7 @@ TEST_F(OobIpmi, SettingsTellWhatIpmiCanTell) {
   EXPECT_TRUE((*bmc)->power().ok());  // and nothing was changed
 }
 
-TEST_F(OobIpmi, LoginsThatMustFailDoSoClearlyAndInTime) {
+TEST_F(OobIpmi, InvalidLoginsFailClearlyAndInTime) {
   auto start = std::chrono::steady_clock::now();
   const Result<std::unique_ptr<Bmc>> wrong = dial(endpoint(), "not-the-password");
   ASSERT_FALSE(wrong.ok());
@@ -299,7 +299,7 @@ TEST_F(OobIpmi, LoginsThatMustFailDoSoClearlyAndInTime) {
   ASSERT_FALSE(zero.ok());
   EXPECT_EQ(zero.error().code, ErrorCode::refused);
   Endpoint strict = endpoint();
-  strict.cipher_suites = {17};  // which ipmi_sim has not
+  strict.cipher_suites = {17};  // not supported by ipmi_sim
   const Result<std::unique_ptr<Bmc>> seventeen = dial(strict);
   ASSERT_FALSE(seventeen.ok());
   EXPECT_EQ(seventeen.error().code, ErrorCode::refused) << seventeen.error().text();
@@ -314,10 +314,10 @@ TEST_F(OobIpmi, LoginsThatMustFailDoSoClearlyAndInTime) {
   const Result<std::unique_ptr<Bmc>> dead = dial(patient);
   ASSERT_FALSE(dead.ok());
   EXPECT_EQ(dead.error().code, ErrorCode::unavailable) << dead.error().text();
-  EXPECT_LT(ms_of(start), kNoHang);  // the kernel says that the port is closed
+  EXPECT_LT(ms_of(start), kNoHang);  // the kernel reports that the port is closed
 }
 
-TEST_F(OobIpmi, ABmcThatDiesIsATimeoutAndComesBack) {
+TEST_F(OobIpmi, DeadBmcTimesOutAndRecovers) {
   Endpoint to = endpoint();
   to.request_limit = milliseconds(600);
   Result<std::unique_ptr<Bmc>> bmc = dial(to);
@@ -335,11 +335,11 @@ TEST_F(OobIpmi, ABmcThatDiesIsATimeoutAndComesBack) {
   EXPECT_NE(cycle.error().message.find("was not sent"), std::string::npos) << cycle.error().text();
   EXPECT_LT(ms_of(start), kNoHang);
   ::kill(ipmi_->machine(0).process, SIGCONT);
-  EXPECT_TRUE((*bmc)->power().ok());  // by a session opened anew
+  EXPECT_TRUE((*bmc)->power().ok());  // in a new session
   EXPECT_TRUE(ipmi_->done(0).empty());
 }
 
-TEST_F(OobIpmi, IdleSessionsAreOpenedAgain) {
+TEST_F(OobIpmi, IdleSessionsAreReopened) {
   Endpoint to = endpoint();
   to.request_limit = milliseconds(400);
   Result<std::unique_ptr<Bmc>> bmc = dial(to);
@@ -351,8 +351,8 @@ TEST_F(OobIpmi, IdleSessionsAreOpenedAgain) {
   }
 }
 
-// A BMC that takes its time over a power cycle is asked once, though it is silent for longer than a retransmission.
-TEST_F(OobIpmi, ASlowAnswerToACycleIsNotASecondCycle) {
+// A BMC that is slow to power cycle gets one request, even if it is silent for longer than a retransmission interval.
+TEST_F(OobIpmi, SlowReplyToACycleCausesNoSecondCycle) {
   ipmi_->hook(0, "[ \"$2\" = 0 ] || exit 0; sleep 1.6");
   Endpoint to = endpoint();
   to.request_limit = milliseconds(1'200);  // retransmissions every 300 ms
@@ -362,7 +362,7 @@ TEST_F(OobIpmi, ASlowAnswerToACycleIsNotASecondCycle) {
   ASSERT_FALSE(cycled.ok());
   EXPECT_EQ(cycled.error().code, ErrorCode::timeout) << cycled.error().text();
   EXPECT_TRUE(Lab::wait(10, [&] { return ipmi_->done(0).size() >= 2; }));
-  // ipmi_sim answers in order: what was sent before this question has been done when it answers.
+  // ipmi_sim answers in order: when it answers this request, all earlier ones are done.
   EXPECT_EQ(ipmi_->ipmitool(0, {"chassis", "power", "status"}).code, 0);
   EXPECT_EQ(ipmi_->done(0), (std::vector<std::string>{"power 0", "power 1"}));
 }
@@ -403,13 +403,13 @@ TEST_F(OobIpmi, ConsoleCarriesTheSerialLineBothWays) {
     ASSERT_EQ(::send(line, boot.data(), boot.size(), MSG_NOSIGNAL), static_cast<ssize_t>(boot.size()));
     EXPECT_NE(read_stream(**console, "login: ").find(boot), std::string::npos);
     ASSERT_TRUE((*console)->write("root\r").ok());
-    // ipmi_sim keeps the number of the last packet over sessions, and may take the first of the next for a copy of it.
+    // ipmi_sim keeps the last packet number across sessions, and may treat the first of the next one as a duplicate.
     if (round > 0) {
       (void)read_line(line, 5, 1);
       ASSERT_TRUE((*console)->write("root\r").ok());
     }
     EXPECT_EQ(read_line(line, 5), "root\r");
-    // Nothing to read is no error.
+    // No data is not an error.
     const Result<std::string> quiet = (*console)->read(milliseconds(20));
     EXPECT_TRUE(quiet.ok() && quiet->empty());
     console = Error{ErrorCode::internal, "closed", {}};
@@ -419,7 +419,7 @@ TEST_F(OobIpmi, ConsoleCarriesTheSerialLineBothWays) {
   EXPECT_TRUE(bmc->power().ok());
 }
 
-TEST_F(OobIpmi, AConsoleWhoseBmcDiesSaysSo) {
+TEST_F(OobIpmi, ConsoleReportsADeadBmc) {
   Endpoint to = endpoint();
   to.request_limit = milliseconds(900);
   const Result<std::unique_ptr<Bmc>> bmc = dial(to);
@@ -442,8 +442,8 @@ TEST_F(OobIpmi, AConsoleWhoseBmcDiesSaysSo) {
   EXPECT_FALSE((*bmc)->console().ok());
 }
 
-// The second to open it takes it, as operators expect of a console. ipmi_sim does not tell the first, so it must ask.
-TEST_F(OobIpmi, AConsoleThatIsTakenSaysSo) {
+// The second client takes over, as operators expect of a console. ipmi_sim does not notify the first, so it must poll.
+TEST_F(OobIpmi, ConsoleReportsATakeover) {
   Endpoint to = endpoint();
   to.workarounds.emplace_back("serial-keepalive-empty");
   to.request_limit = milliseconds(900);
@@ -469,7 +469,7 @@ TEST_F(OobIpmi, AConsoleThatIsTakenSaysSo) {
   ::close(line);
 }
 
-TEST_F(OobIpmi, AProgramCanBeTheConsole) {
+TEST_F(OobIpmi, ProgramCanBeTheConsole) {
   Endpoint to = endpoint();
   to.console = {"sh", "-c", "echo from the program; cat"};
   const Result<std::unique_ptr<Bmc>> bmc = dial(to);
@@ -479,7 +479,7 @@ TEST_F(OobIpmi, AProgramCanBeTheConsole) {
   EXPECT_NE(read_stream(**console, "program").find("from the program"), std::string::npos);
 }
 
-// Another port than 623, as behind a gateway that forwards.
+// A port other than 623, as behind a port-forwarding gateway.
 TEST_F(OobIpmi, OtherPortsWork) {
   ASSERT_EQ(ipmi_->add("node2", 6'623), "");
   const std::unique_ptr<Bmc> bmc = open(1);
@@ -492,7 +492,7 @@ TEST_F(OobIpmi, OtherPortsWork) {
   EXPECT_GE(ipmi_->serial_line(1), 0);
 }
 
-// Sessions that are not closed would fill the BMC's table (ipmi_sim has room for some sixty).
+// Sessions that are not closed would fill the BMC's table (ipmi_sim supports about sixty).
 TEST_F(OobIpmi, SessionsAreClosed) {
   for (int i = 0; i < 150; ++i) {
     const Result<std::unique_ptr<Bmc>> bmc = dial(endpoint());
@@ -503,7 +503,7 @@ TEST_F(OobIpmi, SessionsAreClosed) {
   }
 }
 
-TEST_F(OobIpmi, SessionsOnDifferentBmcsAtOnce) {
+TEST_F(OobIpmi, SessionsOnDifferentBmcsInParallel) {
   constexpr std::size_t kMachines = 4;
   while (ipmi_->machines().size() < kMachines) {
     const std::string failed = ipmi_->add("node" + std::to_string(ipmi_->machines().size() + 1));

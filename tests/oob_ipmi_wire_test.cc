@@ -1,6 +1,6 @@
-// A wire that lies: a proxy before a real ipmi_sim flips, cuts, repeats, delays and drops what the BMC answers, after a
-// login that was right. Whatever is believed must be true, the rest is a clear error within the limits, and no command
-// that must not happen twice does.
+// A faulty network: a proxy in front of a real ipmi_sim corrupts, truncates, repeats, delays and drops the BMC's
+// responses after a successful login. Accepted values must be correct, anything else is a clear error within the
+// timeouts, and no command that must not be repeated runs twice.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ namespace {
 using testing_lab::IpmiLab;
 using testing_lab::Lab;
 
-// Passes datagrams of any number of clients to the BMC, and its answers back, mistreated from a seed.
+// Forwards datagrams of any number of clients to the BMC, and its responses back, with faults from a seed.
 class Wire {
  public:
   Wire(const std::string& address, std::uint16_t port, unsigned seed, unsigned in_hundred)
@@ -105,7 +105,7 @@ class Wire {
           reply[random_() % reply.size()] = static_cast<std::uint8_t>(random_() & 0xFFU);
         }
         return put(reply);
-      case 2:  // cut
+      case 2:  // truncated
         reply.resize(random_() % reply.size());
         return put(reply);
       case 3:  // longer, up to more than any IPMI message
@@ -113,7 +113,7 @@ class Wire {
         return put(reply);
       case 4:  // lost
         return;
-      case 5:  // an older answer first
+      case 5:  // an older response first
         put(before);
         return put(reply);
       default:  // twice
@@ -174,7 +174,7 @@ void expect_clear(const Error& error) {
   EXPECT_EQ(error.message.find(IpmiLab::kPassword), std::string::npos);
 }
 
-TEST_P(OobIpmiWire, WhatIsBelievedIsTrue) {
+TEST_P(OobIpmiWire, AcceptedValuesAreCorrect) {
   Wire wire(ipmi_->machines().front().address, 623, GetParam(), 12);
   const auto start = std::chrono::steady_clock::now();
   int right = 0;
@@ -211,7 +211,7 @@ TEST_P(OobIpmiWire, WhatIsBelievedIsTrue) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(90));
 }
 
-TEST_P(OobIpmiWire, ACycleIsDoneOnceOrNotAtAll) {
+TEST_P(OobIpmiWire, CycleRunsAtMostOnce) {
   Wire wire(ipmi_->machines().front().address, 623, GetParam() + 100, 35);
   int asked = 0;
   int accepted = 0;

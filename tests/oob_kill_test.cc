@@ -1,6 +1,6 @@
-// weft killed with SIGKILL at random moments, in power, rotate and rescue: the journal verifies each time, the password
-// of every BMC is in the store, and once the operation is resumed nothing dangerous was sent twice. WEFT_KILLS sets the
-// number of kills for each verb (12).
+// weft killed with SIGKILL at random times during power, rotate and rescue: the journal verifies each time, the
+// password of every BMC is in the store, and after the operation is resumed nothing dangerous was sent twice.
+// WEFT_KILLS sets the number of kills per verb (12).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -47,7 +47,7 @@ class OobKill : public ProgramTest {
     for (int i = 0; i < kDevices; ++i)
       devices.push_back({.name = "train00" + std::to_string(i + 1), .offset = static_cast<std::uint32_t>(i)});
     SimOptions options;
-    // A block of addresses of its own for each process that may run at the same time.
+    // A separate address block for each process that may run at the same time.
     options.base = Ipv4{(127U << 24U) | (17U << 16U) | ((static_cast<std::uint32_t>(::getpid()) & 0x3FFFU) << 2U)};
     options.power_time = milliseconds(40);
     options.boot_time = milliseconds(80);
@@ -71,14 +71,14 @@ class OobKill : public ProgramTest {
       words.push_back(word);
     return words;
   }
-  // How long it takes when nobody kills it, with what is waited for in vain left out.
+  // How long it takes when it is not killed, without the time spent in timeouts.
   static std::int64_t whole_time_us(const Words& words) {
     const auto began = std::chrono::steady_clock::now();
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count();
   }
-  // Runs it, ended by SIGKILL after that time unless it ends before.
+  // Runs it and kills it with SIGKILL after that time unless it ends before.
   static bool killed_after(const Words& words, std::chrono::microseconds time) {
     const pid_t child = start(words);
     const auto end = std::chrono::steady_clock::now() + time;
@@ -115,7 +115,7 @@ class OobKill : public ProgramTest {
   [[nodiscard]] std::uint32_t sent(std::uint32_t device, SimReset reset) const {
     return fleet_->counters(device).resets[static_cast<std::size_t>(reset)];
   }
-  // The password that opens the BMC is the current or the pending one of the store.
+  // The password that the BMC accepts is the current or the pending one in the store.
   void expect_no_credential_lost(int round) const {
     const auto store = oob::open_credentials("file:" + credentials_, [](const char*) { return std::string(); });
     ASSERT_TRUE(store.ok()) << store.error().text();

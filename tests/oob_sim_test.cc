@@ -1,4 +1,4 @@
-// `weft oob sim` from outside, judged by clients that others wrote: curl, redfishtool and sushy.
+// End-to-end tests of `weft oob sim` with third-party clients: curl, redfishtool and sushy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ class OobSimTest : public ProgramTest {
   static void SetUpTestSuite() { make_folder("oob_sim"); }
 
   void SetUp() override {
-    // They would come before what a client is told on its command line.
+    // They would override the client's command line.
     for (const char* name : {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "https_proxy", "http_proxy"}) {
       ::unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
     }
@@ -43,7 +43,7 @@ class OobSimTest : public ProgramTest {
     if (child_ > 0) (void)end();
   }
 
-  // Starts the simulator on the servers of an example cluster and waits until it says so.
+  // Starts the simulator on the servers of an example cluster and waits until it is ready.
   void begin(Words more = {}) {
     Words words{weft_binary(),
                 "oob",
@@ -61,9 +61,9 @@ class OobSimTest : public ProgramTest {
                 "--power-time",
                 "100ms"};
     words.insert(words.end(), more.begin(), more.end());
-    // What another one left behind must not be taken for this one's.
+    // Files of an earlier simulator must not be mistaken for this one's.
     for (const char* name : {"sim.err", "report.json"}) fs::remove(folder_ / name);
-    // Its own streams: run() uses the suite's for the clients.
+    // Separate streams: run() uses the suite's for the clients.
     std::string line;
     for (const std::string& word : words) line += "'" + word + "' ";
     line += "> '" + (folder_ / "sim.out").string() + "' 2> '" + (folder_ / "sim.err").string() + "'";
@@ -81,7 +81,7 @@ class OobSimTest : public ProgramTest {
     }
     FAIL() << contents(folder_ / "sim.err");
   }
-  // What it reports.
+  // Its report.
   Json end() {
     ::kill(child_, SIGTERM);
     int status = 0;
@@ -111,7 +111,7 @@ class OobSimTest : public ProgramTest {
                                  "-S", "Always"});
     return run(words);
   }
-  // Asks again until it holds; false after a minute.
+  // Polls until it holds; false after a minute.
   static bool becomes(const std::function<bool()>& holds) {
     for (int i = 0; i < 3'000; ++i) {
       if (holds()) return true;

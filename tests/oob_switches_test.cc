@@ -1,5 +1,5 @@
-// `weft oob backup`, `drift` and `restore` from outside, on switches that are a small script with its configuration in
-// a file and faults to order.
+// End-to-end tests of `weft oob backup`, `drift` and `restore`, on switches simulated by a small script with its
+// configuration in a file and faults on demand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ using testing_program::put;
 using testing_program::Words;
 namespace fs = std::filesystem;
 
-// switch FOLDER HOST COMMAND: NX-OS as far as weft needs it. HOST.run is its configuration; HOST.dead, .slow, .rubbish,
-// .half, .refuses and .dies are its faults.
+// switch FOLDER HOST COMMAND: the part of NX-OS that weft needs. HOST.run is its configuration; HOST.dead, .slow,
+// .rubbish, .half, .refuses and .dies are its faults.
 const char* const kSwitch = R"SH(#!/bin/sh
 f=$1/$2
 [ -e "$f.dead" ] && { echo "no route to host" >&2; exit 255; }
@@ -76,7 +76,7 @@ class OobSwitchesTest : public ProgramTest {
     return all;
   }
   static Outcome weft(const std::string& verb, const Words& more) { return run(words(verb, more)); }
-  // Waits for every process that has the switches' program in its command line: what a killed weft has left behind.
+  // Waits for every process with the switches' program in its command line: leftovers of a killed weft.
   static bool switches_are_idle() {
     const std::string program = (folder_ / "switch").string();
     for (int i = 0; i < 6'000; ++i) {
@@ -102,7 +102,7 @@ class OobSwitchesTest : public ProgramTest {
 
 const char* const kLeaves = "oob-leaf[001-003]";
 
-TEST_F(OobSwitchesTest, BackupsAreFolded) {
+TEST_F(OobSwitchesTest, BackupResultsAreGrouped) {
   Outcome outcome = weft("backup", {kLeaves, "--good"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("first         3  oob-leaf[001-003]"));
@@ -124,20 +124,20 @@ TEST_F(OobSwitchesTest, BackupsAreFolded) {
   EXPECT_EQ(weft("backup", {"servers"}).code, 2);
 }
 
-TEST_F(OobSwitchesTest, DriftIsAgainstTheGoodVersionAndTheDesign) {
+TEST_F(OobSwitchesTest, DriftComparesWithTheGoodVersionAndTheDesign) {
   EXPECT_EQ(weft("backup", {kLeaves, "--good"}).code, 0);
   EXPECT_EQ(weft("drift", {kLeaves, "--rendered", (folder_ / "tree").string()}).code, 0);
   change("oob-leaf002");
   const Outcome outcome = weft("drift", {kLeaves, "--rendered", (folder_ / "tree").string()});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("+vlan 13\n"));
-  // Asking no switch, all is as it was.
+  // --offline contacts no switch and finds no drift.
   put(box("oob-leaf002.dead"), "");
   EXPECT_EQ(weft("drift", {kLeaves, "--offline"}).code, 0);
   EXPECT_EQ(weft("drift", {kLeaves}).code, 3);
 }
 
-TEST_F(OobSwitchesTest, RestoreIsAClosedLoop) {
+TEST_F(OobSwitchesTest, RestoreIsVerifiedAndRolledBack) {
   EXPECT_EQ(weft("backup", {kLeaves, "--good"}).code, 0);
   change("oob-leaf001");
   const std::string changed = contents(box("oob-leaf001.run"));
@@ -153,11 +153,11 @@ TEST_F(OobSwitchesTest, RestoreIsAClosedLoop) {
   fs::remove(box("oob-leaf001.refuses"));
   put(box("oob-leaf001.half"), "");
   EXPECT_EQ(rows("restore", yes, 3).at("restore")[0].at("state"), "not done");
-  EXPECT_THAT(contents(box("oob-leaf001.run")), HasSubstr("name unlucky"));  // it went back
+  EXPECT_THAT(contents(box("oob-leaf001.run")), HasSubstr("name unlucky"));  // it was rolled back
   EXPECT_EQ(rows("restore", yes, 0).at("restore")[0].at("state"), "done");
   EXPECT_EQ(contents(box("oob-leaf001.start")), contents(box("oob-leaf001.run")));
   EXPECT_EQ(weft("drift", {"oob-leaf001"}).code, 0);
-  // And back to what it was before.
+  // And back to the previous version.
   EXPECT_EQ(weft("restore", {"oob-leaf001", "--which", "before", "--yes", "--reason", "drill"}).code, 0);
   EXPECT_THAT(contents(box("oob-leaf001.run")), HasSubstr("name unlucky"));
   put(box("oob-leaf001.dies"), "");
@@ -168,9 +168,9 @@ TEST_F(OobSwitchesTest, RestoreIsAClosedLoop) {
   EXPECT_THAT(unknown.at("restore")[0].at("advice").get<std::string>(), HasSubstr("weft oob console"));
 }
 
-// SIGKILL at random moments of a restore: the next run finds what is open and only looks; every version is whole; no
-// push is ever repeated by --settle.
-TEST_F(OobSwitchesTest, KilledRestoresAreResumedByLooking) {
+// SIGKILL at random times of a restore: the next run finds the open operation and only reads; every version is
+// complete; --settle never repeats a push.
+TEST_F(OobSwitchesTest, KilledRestoresAreSettledWithoutAPush) {
   EXPECT_EQ(weft("backup", {"oob-leaf001", "--good"}).code, 0);
   put(box("oob-leaf001.lingers"), "");
   RandomStream random(11, "restore kill");
@@ -178,14 +178,14 @@ TEST_F(OobSwitchesTest, KilledRestoresAreResumedByLooking) {
   for (int round = 0; round < 6; ++round) {
     change("oob-leaf001");
     const pid_t child = start(words("restore", {"oob-leaf001", "--yes", "--reason", "drill"}));
-    // Every other time in the midst of the push, however slow the machine is.
+    // Every other time in the middle of the push, regardless of the machine's speed.
     const std::string before = contents(box("oob-leaf001.pushes"));
     for (int i = 0; round % 2 == 1 && i < 6'000 && contents(box("oob-leaf001.pushes")) == before; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::this_thread::sleep_for(std::chrono::milliseconds(random.below(round % 2 == 1 ? 100 : 500)));
     ::kill(child, SIGKILL);
     (void)wait(child);
-    // The switch itself goes on with what it was told.
+    // The switch itself continues with the commands it received.
     ASSERT_TRUE(switches_are_idle());
     const std::string pushes = contents(box("oob-leaf001.pushes"));
     const Outcome resumed = weft("restore", {"oob-leaf001", "--settle", "-o", "json"});

@@ -1,5 +1,5 @@
-// The page of a life in a real browser: its script runs, nothing is said on the console, hostile names stay text, the
-// buttons and the pointer work. Needs Debian's chromium.
+// The timeline page in a real browser: its script runs without console messages, hostile names stay text, the buttons
+// and the pointer work. Needs Debian's chromium.
 #include "workload/life/page.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::Not;
 using testing_lab::Lab;
 using testing_lab::Outcome;
 
-// The document after its scripts, and what the browser said on standard error.
+// The document after its scripts ran, and the browser's standard error.
 Outcome browse(Lab& lab, const std::string& file, const std::string& size = "1280,2000") {
   const std::string folder = lab.folder().string();
   lab.variable("HOME", folder);
@@ -30,19 +30,19 @@ Outcome browse(Lab& lab, const std::string& file, const std::string& size = "128
       90, true);
 }
 
-TEST(Page, TheScriptDrawsTheTimelineWithoutAWordOnTheConsole) {
+TEST(Page, ScriptDrawsTheTimelineWithoutConsoleMessages) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   lab.put("life.html", workload::life_page(workload::sample::life(2, 40)));
   const Outcome outcome = browse(lab, "life.html");
   ASSERT_EQ(outcome.code, 0) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("data-weft=\"ready\""));
-  // Of each server: 2 x 40 + 1 spans forward and as many backward, an optimizer, 2 x 40 on NVLink, 8 on the NIC.
+  // Per server: 2 x 40 + 1 spans forward and as many backward, an optimizer, 2 x 40 on NVLink, 8 on the NIC.
   EXPECT_THAT(outcome.out, HasSubstr("data-spans=\"502\""));
   EXPECT_THAT(outcome.out, Not(HasSubstr("CONSOLE")));
 }
 
-TEST(Page, AThinnedTimelineOnANarrowScreen) {
+TEST(Page, ThinnedTimelineOnANarrowScreen) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   lab.put("life.html", workload::life_page(workload::sample::life(8, 4000)));
@@ -75,8 +75,8 @@ TEST(Page, HostileNamesRunNothing) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("CONSOLE")));
 }
 
-// Even if something were inserted into the page, its policy would not let it run.
-TEST(Page, ThePolicyStopsForeignScripts) {
+// Even if markup were injected into the page, its content security policy would not let it run.
+TEST(Page, PolicyBlocksForeignScripts) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   std::string page = workload::life_page(workload::sample::life());
@@ -86,7 +86,7 @@ TEST(Page, ThePolicyStopsForeignScripts) {
   ASSERT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("data-weft=\"ready\""));
   EXPECT_THAT(outcome.out, Not(HasSubstr("data-taken")));
-  EXPECT_THAT(outcome.out, HasSubstr("CONSOLE"));  // the browser says that it refused
+  EXPECT_THAT(outcome.out, HasSubstr("CONSOLE"));  // the browser reports that it blocked it
 }
 
 TEST(Page, ButtonsZoomAndThePointerShowsWhatIsUnderIt) {

@@ -1,5 +1,5 @@
-// Runs programs from a test, with their input and output in files of a folder that goes with the suite: the executable
-// for tests from outside (weft_binary), a shell, a tool that judges what weft wrote.
+// Runs programs from a test, with their input and output in files of a folder that is removed with the suite: the weft
+// executable for end-to-end tests (weft_binary), a shell, a tool that validates weft's output.
 #pragma once
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ inline std::string contents(const fs::path& path) {
 
 inline void put(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// One suite of a binary may derive from it: the folder is the process's.
+// Only one suite of a binary may derive from it: the folder is per process.
 class ProgramTest : public testing::Test {
  protected:
   static void make_folder(const std::string& name) {
@@ -55,7 +55,7 @@ class ProgramTest : public testing::Test {
     if (child == 0) become(words);
     return child;
   }
-  // Waits until a child has a handler for the signal, as the kernel knows it. False when it ended without one.
+  // Waits until a child has a handler for the signal, as reported by the kernel. False if it ended without one.
   static bool wait_until_caught(pid_t child, int signal) {
     for (;;) {
       std::ifstream status("/proc/" + std::to_string(child) + "/status");

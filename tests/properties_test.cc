@@ -1,6 +1,6 @@
-// Properties that hold for every cluster weft compiles, tried on thousands of random cluster files: ports, cables,
-// addresses and names are consistent, fabrics stay apart, and growth renames and renumbers nothing. `show domains` and
-// `failures` tell the same losses.
+// Properties that hold for every cluster that weft compiles, tested on thousands of random cluster files: ports,
+// cables, addresses and names are consistent, fabrics stay separate, and growth renames and renumbers nothing. `show
+// domains` and `failures` report the same losses.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@
 namespace weft {
 namespace {
 
-// Files to try; `make test-all` asks for many more.
+// Number of files to test; `make test-all` sets many more.
 int specs_wanted() {
   const char* given = std::getenv("WEFT_PROPERTY_SPECS");  // NOLINT(concurrency-mt-unsafe): before any thread
   return given != nullptr ? std::atoi(given) : 2000;
@@ -51,7 +51,7 @@ struct Draft {
   std::int64_t infra = 0;
   std::int64_t per_rack = 0;
   std::int64_t unit = 0;  // 0: weft chooses
-  std::string text;       // with {train}, {store} and {infra} still to be filled in
+  std::string text;       // with {train}, {store} and {infra} as placeholders
 
   [[nodiscard]] std::string filled(std::int64_t more_train, std::int64_t more_store, std::int64_t more_infra) const {
     return fmt::format(fmt::runtime(text), fmt::arg("train", train + more_train), fmt::arg("store", store + more_store),
@@ -86,8 +86,8 @@ std::string backend_text(RandomStream& random, bool infiniband, bool planes, boo
   return out;
 }
 
-// Which of the site's values is drawn first. Files of both orders are tried: they differ in more than the seed, since
-// each draw decides which others follow.
+// Which of the site's values is drawn first. Files of both orders are tested: they differ in more than the seed, since
+// each draw determines which others follow.
 enum class DrawOrder { row_length_first, feeds_first };
 
 std::string site_text(RandomStream& random, DrawOrder order) {
@@ -163,7 +163,7 @@ std::unique_ptr<Compiled> compile_text(const std::string& text) {
   return out;
 }
 
-// The cage groups of a switch, or of a server, say which speeds a cage runs and how many lanes it has.
+// The cage groups of a switch or server define the speeds of a cage and its number of lanes.
 bool speed_is_legal(const model::Cluster& cluster, const model::Port& port) {
   const model::DeviceGroup& group = cluster.group_of(port.device);
   if (group.kind == model::DeviceKind::external) return true;
@@ -231,7 +231,7 @@ void check_ports_and_cables(const model::Cluster& cluster) {
   }
 }
 
-// What shares a cage shares its plug: one transceiver, or one splitter.
+// Ports in one cage share one transceiver or splitter.
 void check_plugs(const model::Cluster& cluster) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, const void*> plug_of;
   for (const model::Cable& cable : cluster.cables()) {
@@ -354,7 +354,7 @@ void check_racks(const model::Cluster& cluster) {
   }
 }
 
-// Every device is still there under its name, with its addresses; so is every port of a server, with its own.
+// Every device still exists under its name, with its addresses; so does every port of a server.
 void check_growth_of_devices(const model::Cluster& before, const model::Cluster& after) {
   for (std::size_t i = 0; i < before.devices().size(); ++i) {
     const auto id = static_cast<model::DeviceId>(i);
@@ -364,7 +364,7 @@ void check_growth_of_devices(const model::Cluster& before, const model::Cluster&
     const model::DeviceGroup& group = before.group_of(id);
     EXPECT_EQ(group.kind, after.group_of(now).kind) << name;
     EXPECT_EQ(group.network_switch, after.group_of(now).network_switch) << name;
-    // A fabric that grows by a tier, or whose pods are cut anew, is addressed anew above its leaves.
+    // A fabric that gains a tier, or whose pods are divided anew, is renumbered above its leaves.
     const model::FabricPlan& was = before.fabric(group.fabric);
     const model::FabricPlan& is = after.fabric(group.fabric);
     const bool retiered = was.tiers != is.tiers || was.spines * is.pods != is.spines * was.pods;
@@ -381,7 +381,7 @@ void check_growth_of_devices(const model::Cluster& before, const model::Cluster&
   }
 }
 
-// Every rack stands where it stood, with the same PDUs.
+// Every rack keeps its position and its PDUs.
 void check_growth_of_racks(const model::Cluster& before, const model::Cluster& after) {
   std::map<std::string, const model::Rack*> racks;
   for (const model::Rack& rack : after.racks()) racks[rack.name] = &rack;
@@ -401,7 +401,7 @@ void check_growth_of_racks(const model::Cluster& before, const model::Cluster& a
 }
 
 // No device loses a cable: a port of a server or a PDU keeps a cable of its kind. With a `unit` of which one is full,
-// the cables from servers to their own backend leaves keep both ends; elsewhere a compact design may move a cable to
+// the cables from servers to their own backend leaves keep both ends; otherwise a compact design may move a cable to
 // another port.
 void check_growth_of_cables(const model::Cluster& before, const model::Cluster& after, bool fixed_unit) {
   for (const model::Cable& cable : before.cables()) {
@@ -420,7 +420,7 @@ void check_growth_of_cables(const model::Cluster& before, const model::Cluster& 
   }
 }
 
-// What existed keeps its name, its place and its addresses.
+// Existing devices keep their name, position and addresses.
 void check_growth(const model::Cluster& before, const model::Cluster& after, bool fixed_unit) {
   check_growth_of_devices(before, after);
   check_growth_of_racks(before, after);
@@ -499,8 +499,8 @@ Rows rows_of(const Document& document) {
   return rows;
 }
 
-// One row of `show domains` against one of `failures`. Of failures that are equally bad the two may name different
-// ones: then only the hardest hit of the fabrics must agree.
+// One row of `show domains` compared with one of `failures`. For equally bad failures the two may name different ones:
+// then only the most affected fabric must agree.
 void check_losses(Cells& domain, Cells& failure) {
   constexpr double kRounding = 0.101;  // both tables round to a tenth
   EXPECT_EQ(number_in(domain["domains"], 0), number_in(failure["count"], 0));
@@ -539,7 +539,7 @@ TEST(FailureDomains, AgreeWithFailuresOnRandomClusters) {
     for (auto& [key, domain] : domains) {
       const bool unit = key.first == "unit (its leaves)";
       const auto failure = failures.find({unit ? "leaves of a unit" : key.first, key.second});
-      if (unit && failure == failures.end()) continue;  // where leaves are paired, `failures` asks about the pairs
+      if (unit && failure == failures.end()) continue;  // if leaves are paired, `failures` covers the pairs
       SCOPED_TRACE(key.first + " " + key.second);
       ASSERT_NE(failure, failures.end());
       check_losses(domain, failure->second);
@@ -549,9 +549,9 @@ TEST(FailureDomains, AgreeWithFailuresOnRandomClusters) {
   EXPECT_EQ(compared, kClusters);
 }
 
-// At 62 units the storage fabric has two tiers with 32 spines, at 64 it needs three. The smallest plan of three tiers
-// has 16 spines: fewer switches, so fewer service racks, and a rack with its PDUs would be gone.
-TEST(Growth, AFabricThatOutgrowsTwoTiersKeepsItsSpinesAndTheirRacks) {
+// At 62 units the storage fabric has two tiers with 32 spines, at 64 it needs three. The smallest plan with three tiers
+// has 16 spines: fewer switches, so fewer service racks, and a rack with its PDUs would disappear.
+TEST(Growth, FabricThatOutgrowsTwoTiersKeepsItsSpinesAndTheirRacks) {
   const auto cluster_of = [](int servers) {
     return compile_text(
         fmt::format("weft: 1\nname: grown\nprofile: converged\n"

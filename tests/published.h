@@ -1,5 +1,5 @@
-// Published component counts, and weft's own for the same designs. The tests demand equality; `make validate` prints
-// both. Expected values stand as their publishers printed them and are never taken from weft's output.
+// Published component counts, and weft's own for the same designs. The tests require equality; `make validate` prints
+// both. Expected values are as published and are never taken from weft's output.
 #pragma once
 
 #include <fmt/format.h>
@@ -83,7 +83,7 @@ inline void superpod_scale(std::vector<Row>& rows) {
   }
 }
 
-// --- Table 4 of both documents: one place of the last unit carries the fabric managers.
+// --- Table 4 of both documents: one slot of the last unit is used by the fabric managers.
 inline void superpod_managers(std::vector<Row>& rows) {
   const std::string source = "DGX SuperPOD H100 and B200, table 4";
   struct Published {
@@ -147,7 +147,7 @@ inline void superpod_b300(std::vector<Row>& rows) {
   }
 }
 
-// --- Juniper: the most servers of a stripe (unit) of eight leaves at 1:1.
+// --- Juniper: the maximum number of servers of a stripe (unit) of eight leaves at 1:1.
 inline void juniper_stripes(std::vector<Row>& rows) {
   const std::string source = "Juniper JVD-AICLUSTERDC-EVPNType5-01-04, table 5";
   struct Published {
@@ -183,7 +183,7 @@ inline std::int64_t bom_count(const design::Bom& bom, std::string_view category,
   return count;
 }
 
-// Management cables by what they reach.
+// Management cables by the kind of device they connect.
 inline std::int64_t oob_cables(const model::Cluster& cluster, model::DeviceKind kind,
                                const std::set<std::string>& groups, std::optional<model::FabricKind> fabric = {}) {
   std::int64_t count = 0;

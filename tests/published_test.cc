@@ -1,4 +1,4 @@
-// weft's counts against published component tables, all four fabrics.
+// weft's counts compared with published component tables, all four fabrics.
 #include "published.h"
 
 #include <gtest/gtest.h>

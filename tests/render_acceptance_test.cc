@@ -1,5 +1,5 @@
-// The acceptance scripts held against a shell, shellcheck and fio, run against servers that are only pretended, and
-// their limits against figures that come from outside.
+// The acceptance scripts checked with a shell, shellcheck and fio, run against mocked servers, and their limits
+// compared with published figures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -66,8 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Examples, Acceptance,
                            return name;
                          });
 
-// Each thing once a round, each pair once in all rounds.
-TEST(AcceptancePairs, EveryoneMeetsEveryoneOnce) {
+// Each item once per round, each pair once in all rounds.
+TEST(AcceptancePairs, EveryPairIsTestedOnce) {
   const auto rendering = rendered("pod16.yaml");
   Lab lab("pairs");
   rendering->write_to(lab.folder());
@@ -88,7 +88,7 @@ TEST(AcceptancePairs, EveryoneMeetsEveryoneOnce) {
       EXPECT_EQ(seen.size(), static_cast<std::size_t>(count - count % 2)) << count << " round " << round;
     }
     EXPECT_EQ(met.size(), static_cast<std::size_t>(count * (count - 1) / 2)) << count;
-    // A unit that is shorter than the longest has no more rounds.
+    // A unit smaller than the largest has no pairs in the remaining rounds.
     if (count > 1) {
       EXPECT_EQ(lab.run({"sh", "acceptance/pairs.sh", "round", std::to_string(rounds + 1), std::to_string(count)}).out,
                 "");
@@ -96,7 +96,7 @@ TEST(AcceptancePairs, EveryoneMeetsEveryoneOnce) {
   }
 }
 
-// 400 Gb/s ports: 360 on Ethernet (the guide wants more than 350), 380 on InfiniBand (Azure's health check).
+// 400 Gb/s ports: 360 on Ethernet (the guide requires more than 350), 380 on InfiniBand (Azure's health check).
 TEST(AcceptanceLimits, FollowTheHardware) {
   const auto roce = rendered("pod16.yaml");
   const auto train = cells_of(roce->sink.content("acceptance/pools.tsv"), "train");
@@ -135,7 +135,7 @@ TEST(AcceptanceFio, JobFilesParse) {
   EXPECT_GT(jobs, 0);
 }
 
-// Stands for ssh: answers as servers would, but for `slow`, whose second rail is bad, and `blind`, which lost a GPU.
+// A mock of ssh: answers like servers, except for `slow`, whose second rail is bad, and `blind`, which lost a GPU.
 constexpr const char* kPretend = R"sh(#!/bin/sh
 host=$1
 case "$2" in
@@ -224,7 +224,7 @@ TEST(AcceptanceRun, FindsTheMissingGpu) {
   EXPECT_EQ(failures(run), std::set<std::string>{"train002 GPUs"}) << run.outcome.out;
 }
 
-TEST(AcceptanceRun, PassesWhatIsWhole) {
+TEST(AcceptanceRun, PassesHealthyServers) {
   const auto rendering = small_cluster();
   Lab lab("ping");
   pretend(lab, *rendering);
@@ -249,7 +249,7 @@ TEST(AcceptanceScale, StaysLinear) {
   for (const char* target : {"prometheus", "alertmanager", "grafana", "acceptance"}) rendering->render(target);
   std::size_t bytes = 0;
   for (const auto& [path, file] : rendering->sink.files) bytes += file.content.size();
-  EXPECT_LT(bytes, 40'000'000U);  // 13,128 servers and as many other things: about 1 KB each
+  EXPECT_LT(bytes, 40'000'000U);  // 13,128 servers and as many other entries: about 1 KB each
   EXPECT_LT(rendering->sink.files.size(), 80U);
 }
 

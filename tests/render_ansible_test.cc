@@ -1,5 +1,5 @@
-// The Ansible tree, read by Ansible: playbooks parse, the inventory holds the design, and tasks do on this machine what
-// they say, in check mode and in a folder of the test's own.
+// The Ansible tree, checked with Ansible: playbooks parse, the inventory matches the design, and tasks work on this
+// machine, in check mode and in a temporary folder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using testing_lab::Lab;
 using testing_rendered::load_example;
 using testing_rendered::Rendering;
 
-// Ansible keeps files of its own under HOME; a test's go with it.
+// Ansible keeps files under HOME; those of a test are removed with it.
 void quiet(Lab& lab) {
   lab.variable("HOME", lab.folder().string());
   lab.variable("ANSIBLE_NOCOLOR", "1");
@@ -66,7 +66,7 @@ TEST(RenderAnsible, EveryPlaybookParses) {
         "fabric-failover.yml", "replace-node.yml", "rotate-munge-key.yml", "backup-oob-switches.yml"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), wanted), names.end()) << wanted;
   }
-  // All in one run: starting Ansible is most of the time.
+  // All in one run: starting Ansible takes most of the time.
   std::vector<std::string> words = {"ansible-playbook", "--syntax-check", "-i", "tree/ansible/inventory.yml"};
   for (const std::string& name : names) words.push_back("tree/ansible/" + name);
   const auto outcome = lab.run(words, 60, true);
@@ -76,7 +76,7 @@ TEST(RenderAnsible, EveryPlaybookParses) {
   }
 }
 
-// Where there is no Slurm nothing of Slurm's stands in the tree, and what is there still parses.
+// Without Slurm the tree has no Slurm files, and the rest still parses.
 TEST(RenderAnsible, PlaybooksFollowTheControlPlane) {
   WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("kinds");
@@ -97,7 +97,7 @@ std::set<std::string> texts(const YamlNode* list) {
   return out;
 }
 
-// Every host of a group, through its children.
+// Every host of a group, including its children.
 std::set<std::string> hosts_of(const YamlNode& root, const std::string& group) {
   const YamlNode* node = root.find(group);
   if (node == nullptr) return {};
@@ -164,14 +164,14 @@ TEST(RenderAnsible, TheInventoryIsTheDesign) {
       EXPECT_EQ(rail->scalar, to_text(port.address));
     }
   }
-  // Servers without a frontend, and switches, are reached through a host that stands where they do.
+  // Servers without a frontend port, and switches, are reached through a host on the same network.
   EXPECT_EQ(variables->find("train001")->find("ansible_ssh_common_args"), nullptr);
   EXPECT_NE(variables->find("flash001")->find("ansible_ssh_common_args"), nullptr);
   EXPECT_NE(variables->find("be-spine001")->find("ansible_ssh_common_args"), nullptr);
   EXPECT_EQ(variables->find("be-spine001")->find("weft_system")->scalar, "sonic");
 }
 
-// Files that the inventory lists are files of the tree, with the modes that the host target states.
+// Files listed in the inventory are in the tree, with the modes that the host target sets.
 TEST(RenderAnsible, ListedFilesExist) {
   const auto rendering = rendered("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
@@ -187,7 +187,7 @@ TEST(RenderAnsible, ListedFilesExist) {
   EXPECT_GT(listed, 60);
 }
 
-// install-files.yml for real, into a folder of the test's: folders, modes, and each command once after a change.
+// install-files.yml for real, into a temporary folder: folders, modes, and each command once after a change.
 TEST(RenderAnsible, InstallingTwiceChangesOnce) {
   WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("install");
@@ -221,14 +221,14 @@ TEST(RenderAnsible, InstallingTwiceChangesOnce) {
   EXPECT_EQ(Lab::contents(lab.folder() / "root/log"), "applied\n");
 }
 
-// nics.yml in check mode on this machine: expressions evaluate, and the rows that it would copy are this host's alone.
+// nics.yml in check mode on this machine: expressions evaluate, and the rows that it would copy are only this host's.
 TEST(RenderAnsible, NicsEvaluateInCheckMode) {
   WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("nics");
   quiet(lab);
   const auto rendering = tree_of(lab, "pod16.yaml", "tree");
   ASSERT_NE(rendering, nullptr);
-  // Loops over files and ports are left short: each turn starts a program.
+  // Loops over files and ports are kept short: each iteration starts a program.
   const auto outcome =
       lab.run({"ansible-playbook", "--check", "--diff", "-c", "local", "-i", "tree/ansible/inventory.yml", "-e",
                R"({"ansible_become": false, "weft_packages": false, "node": "train002",
@@ -242,7 +242,7 @@ TEST(RenderAnsible, NicsEvaluateInCheckMode) {
   EXPECT_NE(outcome.out.find("10.60.0.3/26"), std::string::npos) << "its own addresses";
 }
 
-// No secret stands in the tree, and no task prints one: what takes a password hides its output.
+// The tree contains no secret, and no task prints one: tasks that use a password hide their output.
 TEST(RenderAnsible, SecretsAreLookedUp) {
   const auto rendering = rendered("pod16.yaml");
   ASSERT_NE(rendering, nullptr);

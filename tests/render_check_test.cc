@@ -1,5 +1,5 @@
-// weft check over what weft render wrote: nothing beyond the design's own findings, and every mutant that breaks the
-// design is found: by a rule that knows what is wrong where one reads the file, by RN001 in any other.
+// weft check over the output of weft render: no findings beyond the design's own, and every mutant that breaks the
+// design is found: by a specific rule where one reads the file, otherwise by RN001.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ class Tree {
     }
     return found;
   }
-  // What the design alone gives.
+  // Findings of the design alone.
   [[nodiscard]] std::multiset<std::string> design() const {
     const config::ConfigSet config;
     const Sources sources;
@@ -104,13 +104,13 @@ const Tree& pod16() {
   return tree;
 }
 
-// Mistakes people make, each in a file that some rule reads: found without comparing with the rendering.
+// Common mistakes, each in a file that some rule reads: found without comparing with the rendered tree.
 struct Mistake {
   const char* path;
   const char* from;
   const char* to;
 };
-// A gateway of the wrong subnet is not among them: no rule reads that, only RN001 finds it.
+// A gateway in the wrong subnet is not included: no rule reads that, only RN001 finds it.
 const Mistake kMistakes[] = {
     {"sonic/be-train-u001-leaf1/config_db.json", "\"26\": \"3\"", "\"26\": \"0\""},
     {"sonic/be-train-u001-leaf1/config_db.json", "\"pfc_enable\": \"3\"", "\"pfc_enable\": \"4\""},
@@ -128,7 +128,7 @@ const Mistake kMistakes[] = {
     {"host/train/sysctl.d/90-weft.conf", "rp_filter = 2", "rp_filter = 1"},
 };
 
-TEST(RenderedMutants, MistakesThatRulesKnow) {
+TEST(RenderedMutants, RulesFindCommonMistakes) {
   for (const Mistake& mistake : kMistakes) {
     ASSERT_TRUE(pod16().files().contains(mistake.path)) << mistake.path;
     std::string text = pod16().files().at(mistake.path);
@@ -148,7 +148,7 @@ bool is_comment(std::string_view path, std::string_view line) {
   return c == '!' && path.ends_with(".cfg");
 }
 
-// One line of a file changed: a digit, or the line taken out.
+// One line of a file changed: a digit, or the line removed.
 std::string mutated(const std::string& text, std::size_t begin, std::size_t end, bool take_out) {
   std::string out = text;
   if (take_out) {
@@ -161,7 +161,7 @@ std::string mutated(const std::string& text, std::size_t begin, std::size_t end,
   return out;
 }
 
-// Where lines that say something begin and end.
+// Start and end of lines with content.
 std::vector<std::pair<std::size_t, std::size_t>> telling_lines(const std::string& path, const std::string& text) {
   std::vector<std::pair<std::size_t, std::size_t>> lines;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -174,8 +174,8 @@ std::vector<std::pair<std::size_t, std::size_t>> telling_lines(const std::string
   return lines;
 }
 
-// Of every file a line, whatever it says: it is found, in this file and in no other.
-TEST(RenderedMutants, AnyLineOfAnyFile) {
+// One arbitrary line of every file is changed: it is found in this file and in no other.
+TEST(RenderedMutants, AnyChangedLineOfAnyFileIsFound) {
   RandomStream random(3, "mutants");
   std::size_t tried = 0;
   for (int round = 0; round < 6; ++round) {

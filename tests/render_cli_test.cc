@@ -1,5 +1,5 @@
-// NX-OS files held against weft's own reader of NX-OS (src/config) and against its rules: what is written means, port
-// by port, what the cluster file asks for.
+// NX-OS files checked with weft's own NX-OS parser (src/config) and with its rules: the configuration of every port is
+// what the cluster file requires.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ class RenderedNxos : public ::testing::TestWithParam<Case> {
   Sources sources_;
 };
 
-// "p12/2" of the model is Ethernet1/12/2.
+// "p12/2" in the model is Ethernet1/12/2.
 std::string interface_of(const model::Cluster& cluster, model::PortId id) {
   return "Ethernet1/" + cluster.port_name(id).substr(1);
 }
@@ -146,7 +146,7 @@ void expect_port(const config::SwitchConfig& config, const model::Cluster& clust
     expect_lossless(config, *found, fabric->qos.value, port.speed());
 }
 
-// The gateway that hosts of a port use answers on the switch, or on its pair by HSRP (which the reader passes over).
+// The gateway of a port's hosts is on the switch, or on its pair with HSRP (which the parser ignores).
 void expect_gateway(const config::SwitchConfig& config, const model::Cluster& cluster, model::PortId id) {
   const model::Port& far = cluster.port(cluster.peer_of(id));
   if (far.fabric == model::FabricKind::oob || far.subnet == model::kNone<model::SubnetId>) return;
@@ -224,8 +224,8 @@ TEST_P(RenderedNxos, AddsNoFinding) { EXPECT_EQ(findings(*made_, true), findings
 INSTANTIATE_TEST_SUITE_P(Clusters, RenderedNxos, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// Tiers choose links with different seeds, so that a spine does not repeat its leaf's choice.
-TEST(RenderedSwitches, TiersHashApart) {
+// Tiers hash with different seeds, so that a spine does not repeat its leaf's choice (polarization).
+TEST(RenderedSwitches, TiersHashWithDifferentSeeds) {
   const auto made =
       load_example("nexus8.yaml", {{"    spines: 4\n", "    tiers: 3\n"}, {"    unit: 8\n", "    unit: 2\n"}});
   made->render("nxos");
@@ -245,7 +245,7 @@ TEST(RenderedSwitches, TiersHashApart) {
   EXPECT_NE(seeds[model::Tier::leaf], seeds[model::Tier::core]);
 }
 
-// One subnet on several pairs of leaves: every server is announced by the two leaves it is cabled to, and by no others.
+// One subnet on several pairs of leaves: every server is announced only by the two leaves it is cabled to.
 TEST(RenderedSwitches, StretchedSubnetIsAnnouncedHostByHost) {
   const auto made = load_example("pod16.yaml", {{"frontend: {leaf: sn4600c, external: {links: 4}}",
                                                  "frontend: {leaf: nexus-9336c-fx2, tiers: 2, uplinks: 24}"}});
@@ -280,7 +280,7 @@ TEST(RenderedSwitches, StretchedSubnetIsAnnouncedHostByHost) {
     EXPECT_EQ(file.content.find("network 10.20.50.0/24"), std::string::npos) << path;
 }
 
-// The list of an out-of-band leaf, read back: of two addresses, at least one is a jump host's or a service's.
+// The access list of an out-of-band leaf, parsed: at least one address of each entry is a jump host's or a service's.
 TEST(RenderedSwitches, OnlyJumpHostsPassTheGuard) {
   const auto made = load_example("pod16.yaml");
   made->render("nxos");

@@ -1,6 +1,6 @@
-// EOS files held against a grammar of EOS commands that is kept here, apart from the renderer: every line of every
-// section must match a form that the EOS User Manual documents (and that Arista's AVD collection writes); an unknown
-// line, a line in the wrong section or a wrong indentation fails. Then against the design, port by port.
+// EOS files checked against a grammar of EOS commands that is independent of the renderer: every line of every section
+// must match a form that the EOS User Manual documents (and that Arista's AVD collection writes); an unknown line, a
+// line in the wrong section or wrong indentation fails. Then compared with the design, port by port.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ using testing_rendered::Edits;
 using testing_rendered::load_example;
 using testing_rendered::Rendering;
 
-// Pieces of patterns: numbers within their documented ranges as far as digits tell.
+// Parts of patterns: numbers within their documented ranges as far as patterns can express them.
 const std::map<std::string, std::string>& pieces() {
   static const std::map<std::string, std::string> all = {
       {"IP", R"((?:\d{1,3}\.){3}\d{1,3})"},
@@ -269,7 +269,7 @@ TEST_P(RenderedEos, EveryLineIsACommand) {
   for (const auto& [path, file] : made_->sink.files) expect_grammar(path, file.content);
 }
 
-// weft reads no EOS: taking one for NX-OS would find faults that are none.
+// weft does not parse EOS: parsing it as NX-OS would produce false findings.
 TEST_P(RenderedEos, IsNotTakenForAnotherSystem) {
   for (const auto& [path, file] : made_->sink.files)
     EXPECT_EQ(config::detect_kind(path, file.content), config::ConfigKind::unknown) << path;
@@ -288,7 +288,7 @@ Blocks interfaces_of(const std::string& text) {
   return out;
 }
 
-// Ethernet7/5: by cage and first lane; cages of one lane have no second number.
+// Ethernet7/5: by cage and first lane; single-lane cages have no second number.
 std::string interface_of(const model::Cluster& cluster, model::PortId id) {
   const model::Port& port = cluster.port(id);
   std::uint32_t first = 0;
@@ -319,7 +319,7 @@ TEST_P(RenderedEos, EveryCabledPortIsAsDesigned) {
       EXPECT_EQ(
           lines->count("description " + cluster.name_of(far.device) + " " + cluster.port_name(cluster.peer_of(id))),
           1U);
-      for (const std::string& line : *lines) {  // a member's VLANs are its bundle's
+      for (const std::string& line : *lines) {  // a member's VLANs are set on its port channel
         if (line.rfind("channel-group ", 0) != 0) continue;
         const auto bundle = blocks.find("Port-Channel" + line.substr(14, line.find(' ', 14) - 14));
         ASSERT_NE(bundle, blocks.end()) << line;
@@ -347,7 +347,7 @@ TEST_P(RenderedEos, EveryCabledPortIsAsDesigned) {
 INSTANTIATE_TEST_SUITE_P(Clusters, RenderedEos, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// One subnet on several pairs of leaves: hosts are announced one by one, and answered for by the gateway.
+// One subnet on several pairs of leaves: hosts are announced individually, and the gateway answers ARP for them.
 TEST(RenderedEosPairs, StretchedSubnet) {
   Edits edits = arista();
   edits.emplace_back("frontend: {leaf: arista-7060dx5-64s, external: {links: 4}}",
@@ -376,8 +376,8 @@ TEST(RenderedEosPairs, StretchedSubnet) {
   EXPECT_GT(announced, 20U);
 }
 
-// The grammar is no wildcard.
-TEST(EosGrammar, RefusesWhatEosWould) {
+// The grammar does reject lines.
+TEST(EosGrammar, RejectsWhatEosWouldReject) {
   const auto matches = [](const std::string& section, const std::string& line) {
     const auto range = compiled_grammar().equal_range(section);
     return std::any_of(range.first, range.second,

@@ -1,5 +1,6 @@
-// The rendered underlay, run: the real FRR in network namespaces, built by the rendered lab.sh. Sessions, equal paths,
-// reachability and what a lost spine leaves are held against the compiled cluster, not against the configuration.
+// The rendered underlay in operation: the real FRR in network namespaces, built by the rendered lab.sh. Sessions,
+// equal-cost paths, reachability and the effect of a lost spine are compared with the compiled cluster, not with the
+// configuration.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -40,8 +41,8 @@ fabrics:
 
 enum class Probe { tcp, jumbo };
 
-// Whether a packet from `from` in a namespace gets to `to` and the answer back: a refused connection is an answer. The
-// jumbo probe is a datagram of 8,900 bytes that nobody may cut (the hosts' MTU is 9000).
+// Whether a packet from `from` in a namespace reaches `to` and the reply returns: a refused connection counts as a
+// reply. The jumbo probe is a datagram of 8,900 bytes with don't-fragment set (the hosts' MTU is 9000).
 bool reaches(const std::string& space, Ipv4 from, Ipv4 to, Probe probe = Probe::tcp, int milliseconds = 1500) {
   bool reached = false;
   std::thread([&] {
@@ -106,7 +107,7 @@ class RenderFrr : public ::testing::Test {
   Json ask(const std::string& device, const std::string& question) {
     return Json::parse(lab_.run({"vtysh", "-N", space(device), "-c", question}).out, nullptr, false);
   }
-  // Sessions of a switch that are up, by interface or address.
+  // Established sessions of a switch, by interface or address.
   std::set<std::string> established(const std::string& device) {
     const Json all = ask(device, "show bgp ipv4 unicast summary json");
     std::set<std::string> up;
@@ -116,7 +117,7 @@ class RenderFrr : public ::testing::Test {
     }
     return up;
   }
-  // Next hops that the kernel has for a prefix.
+  // Next hops of a prefix in the kernel.
   std::size_t next_hops(const std::string& device, const Ipv4Prefix& prefix) {
     const Json routes =
         Json::parse(lab_.run({"ip", "-j", "-n", space(device), "route", "show", to_text(prefix)}).out, nullptr, false);
@@ -217,7 +218,7 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   ASSERT_EQ(designed.size(), 6U);
   for (const auto& [device, peers] : designed) EXPECT_EQ(established(device), peers) << device;
 
-  // A leaf has all ways to the other leaves' subnets and nothing but subnets and loopbacks of this fabric.
+  // A leaf has all paths to the other leaves' subnets and only subnets and loopbacks of this fabric.
   const model::Port& source = port_of(cluster, "train001:be1");
   const model::Port& target = port_of(cluster, "train004:be2");
   const Ipv4Prefix remote = cluster.subnet(target.subnet).prefix;
@@ -230,13 +231,13 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   const std::string host = space("train001");
   EXPECT_TRUE(Lab::wait(5, [&] { return reaches(host, source.address, target.address); }));
   EXPECT_TRUE(reaches(host, source.address, target.address, Probe::jumbo));
-  // Storage is another network: nothing on the backend leads there, and its leaf has no way to the backend.
+  // Storage is a separate network: the backend has no route to it, and its leaf has no route to the backend.
   const model::Port& store = port_of(cluster, "store001:sto1");
   ASSERT_TRUE(reaches(space("train001"), port_of(cluster, "train001:sto1").address, store.address));
   EXPECT_FALSE(reaches(host, source.address, store.address, Probe::tcp, 500));
   EXPECT_FALSE(reaches(space("store001"), store.address, source.address, Probe::tcp, 500));
 
-  // A spine dies without a word: BFD notices, the rest carries on. Then its links too are cut.
+  // A spine fails silently: BFD detects it, the rest keeps working. Then its links are cut too.
   const auto spine = cluster.find_device("be-spine001");
   ASSERT_NE(spine, model::kNone<model::DeviceId>);
   stop_daemons("be-spine001");
@@ -252,15 +253,15 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   EXPECT_TRUE(reaches(host, source.address, target.address));
 }
 
-// A frontend of two tiers: one subnet over all leaves, which EVPN carries over the routed links.
-TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
+// A frontend with two tiers: one subnet over all leaves, stretched by EVPN over the routed links.
+TEST_F(RenderFrr, StretchedFrontendConnectsHostsOfDifferentLeaves) {
   const auto rendering = load_example("superpod-h100-4su.yaml");
   ASSERT_NE(rendering, nullptr);
   const model::Cluster& cluster = rendering->cluster();
   WEFT_NEEDS_ROOT();
   WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
   ASSERT_NO_FATAL_FAILURE(bring_up(*rendering, {"--fabric", "frontend", "--hosts", "1"}));
-  std::map<std::string, Ipv4> hosts;  // one of each leaf that has any
+  std::map<std::string, Ipv4> hosts;  // one per leaf with hosts
   std::set<std::string> seen;
   for (const model::Cable& cable : cluster.cables()) {
     const model::Port& port = cluster.port(cable.a);
@@ -276,12 +277,12 @@ TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
     if (host.first == first.first) continue;
     EXPECT_TRUE(Lab::wait(10, [&] { return reaches(space(first.first), first.second, host.second); })) << host.first;
   }
-  // The hosts' subnet itself is not routed: loopbacks of the six leaves and two spines are all that is announced.
+  // The hosts' subnet itself is not routed: only loopbacks of the six leaves and two spines are announced.
   const model::FabricPlan& plan = cluster.fabric(model::FabricKind::frontend);
   EXPECT_EQ(routes("fe-leaf001a"), std::size_t{plan.leaves} + plan.spines);
 }
 
-TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
+TEST_F(RenderFrr, SliceOfPod16RecoversFromALinkFlap) {
   const auto rendering = load_example("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
   const model::Cluster& cluster = rendering->cluster();
@@ -291,7 +292,7 @@ TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
   ASSERT_NO_FATAL_FAILURE(
       bring_up(*rendering, {"--fabric", "backend", "--unit", "train-u001", "--rails", "1,2", "--hosts", "2"}));
 
-  // Unnumbered sessions are called after the leaf's own ports.
+  // Unnumbered sessions are named after the leaf's own ports.
   const std::string leaf = "be-train-u001-leaf1";
   std::set<std::string> uplinks;
   for (const model::PortId id : cluster.ports_of(cluster.find_device(leaf))) {

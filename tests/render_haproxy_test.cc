@@ -1,5 +1,5 @@
-// The rendered HAProxy configuration read and run by HAProxy itself, between curl and small servers that stand at the
-// nodes' own addresses: the cluster file puts the frontend into a subnet of 127.0.0.0/8.
+// The rendered HAProxy configuration loaded and run by HAProxy itself, between curl and small servers at the nodes' own
+// addresses: the cluster file puts the frontend into a subnet of 127.0.0.0/8.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@ using testing_rendered::Edits;
 using testing_rendered::load_example;
 using testing_rendered::Rendering;
 
-// A subnet for this process alone: tests run beside each other.
+// A subnet for this process only: tests run in parallel.
 std::string own_net() {
   return "127." + std::to_string(16 + ::getpid() % 200) + "." + std::to_string(1 + ::getpid() / 200 % 250) + ".";
 }
@@ -39,7 +39,7 @@ Edits loopback(const std::string& more = {}) {
   return edits;
 }
 
-// A server of one node: answers with its name after a while, and to /health as it is told.
+// The server of one node: responds with its name after a delay, and to /health as configured.
 class Replica {
  public:
   Replica(std::string name, Ipv4 address, int port, int milliseconds)
@@ -129,7 +129,7 @@ class RenderHaproxy : public testing::Test {
     }
   }
 
-  // Renders, and makes the file fit to run here: other ports, sockets and certificates, quicker checks.
+  // Renders, and adapts the file to run here: other ports, sockets and certificates, shorter check intervals.
   void render(const Edits& edits) {
     rendering_ = load_example("pod16.yaml", edits);
     ASSERT_NE(rendering_, nullptr);
@@ -154,7 +154,7 @@ class RenderHaproxy : public testing::Test {
     lab_.put("haproxy.cfg", text_);
   }
 
-  // Servers at the first hosts of the pool: as many as there are delays (milliseconds).
+  // Servers on the first hosts of the pool: one per delay (milliseconds).
   void serve(const std::vector<int>& delays) {
     const render::PoolPlan* pool = rendering_->plan->pool("infer");
     ASSERT_NE(pool, nullptr);
@@ -170,7 +170,7 @@ class RenderHaproxy : public testing::Test {
     ASSERT_TRUE(Lab::wait(5, [&] { return down() == 4 - delays.size(); })) << command("show servers state");
   }
 
-  // What the proxy had to say.
+  // Output of the proxy.
   std::string log() {
     std::string all;
     for (const auto& entry : std::filesystem::directory_iterator(lab_.folder())) {
@@ -178,7 +178,7 @@ class RenderHaproxy : public testing::Test {
     }
     return all;
   }
-  // A command of the operators' socket, and its answer.
+  // Sends a command to the admin socket; returns the response.
   std::string command(const std::string& text) {
     const int connection = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un place{};
@@ -204,7 +204,7 @@ class RenderHaproxy : public testing::Test {
     for (std::string line; std::getline(lines, line);) count += line.find(",DOWN,") != std::string::npos ? 1U : 0U;
     return count;
   }
-  // curl as the client with that loopback address; the output is what it printed.
+  // curl as the client with that loopback address; returns its output.
   std::string ask(int client, const Words& more, const std::string& path = "/v1/models") {
     Words words{"curl",         "-sk",
                 "--interface",  "127.0.1." + std::to_string(client),
@@ -244,8 +244,8 @@ TEST_F(RenderHaproxy, ConfigurationIsValid) {
   }
 }
 
-// Where Slurm alone runs, services listen on the hosts themselves.
-TEST_F(RenderHaproxy, WithoutKubernetesThePortIsTheServices) {
+// If only Slurm runs, services listen on the hosts themselves.
+TEST_F(RenderHaproxy, WithoutKubernetesThePortIsThatOfTheService) {
   render({{"control_plane: {kind: both, pool: infra, etcd_members: 3, allocator: slurm, ingress_replicas: 2}",
            "control_plane: {kind: slurm, pool: infra}"}});
   const render::PoolPlan* pool = rendering_->plan->pool("infer");
@@ -254,19 +254,19 @@ TEST_F(RenderHaproxy, WithoutKubernetesThePortIsTheServices) {
   EXPECT_EQ(text_.find(":30000"), std::string::npos);
 }
 
-TEST_F(RenderHaproxy, BusyReplicasGetFewer) {
+TEST_F(RenderHaproxy, BusyReplicasGetFewerRequests) {
   render(loopback("sticky: false"));
   serve({10, 600, 10});
   const std::string answers = ask(1, {"-Z", "--parallel-max", "6", "--no-progress-meter"}, "/v1/models?[1-60]");
   EXPECT_EQ(replicas_[0]->answered() + replicas_[1]->answered() + replicas_[2]->answered(), 60) << answers;
-  // In turn it would be 20 each.
+  // With round-robin it would be 20 each.
   EXPECT_LE(replicas_[1]->answered(), 12);
   EXPECT_GE(replicas_[0]->answered(), 20);
   EXPECT_GE(replicas_[2]->answered(), 20);
 }
 
-// The same servers where the file asks for round-robin: what the test above would look like if it failed.
-TEST_F(RenderHaproxy, InTurnEachGetsTheSame) {
+// The same servers with round-robin: what the test above would look like if it failed.
+TEST_F(RenderHaproxy, RoundRobinSpreadsEvenly) {
   render(loopback("sticky: false, balancing: round-robin"));
   serve({10, 100, 10});
   (void)ask(1, {"-Z", "--parallel-max", "6", "--no-progress-meter"}, "/v1/models?[1-60]");
@@ -289,7 +289,7 @@ TEST_F(RenderHaproxy, SessionsStayWithTheirReplica) {
   EXPECT_EQ(seen.size(), 3U);  // without a cookie, sessions spread
 }
 
-TEST_F(RenderHaproxy, SickReplicasAreTakenOut) {
+TEST_F(RenderHaproxy, UnhealthyReplicasGetNoRequests) {
   render(loopback("sticky: false"));
   serve({5, 5, 5});
   EXPECT_GT(replicas_[0]->asked_for_health(), 0);
@@ -302,7 +302,7 @@ TEST_F(RenderHaproxy, SickReplicasAreTakenOut) {
   EXPECT_TRUE(Lab::wait(5, [&] { return down() == 1; }));
 }
 
-// A node is emptied: sessions that are there stay, new ones go elsewhere.
+// A node is drained: existing sessions stay, new ones go elsewhere.
 TEST_F(RenderHaproxy, NodesCanBeDrained) {
   render(loopback());
   serve({5, 5, 5});
@@ -328,7 +328,7 @@ TEST_F(RenderHaproxy, OneClientCannotFloodTheRest) {
   EXPECT_EQ(other, "200");
 }
 
-TEST_F(RenderHaproxy, OnlyTheInterfaceIsOutside) {
+TEST_F(RenderHaproxy, OnlyTheApiIsExposed) {
   render(loopback());
   serve({1, 1, 1});
   const Words code{"-o", "/dev/null", "-w", "%{http_code}"};

@@ -1,5 +1,5 @@
-// What is rendered for hosts, read by the programs that read it on hosts: netplan, udev, python, bash, and weft's own
-// checker.
+// Files rendered for hosts, checked with the programs that read them on hosts: netplan, udev, python, bash, and weft's
+// own checker.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -45,7 +45,7 @@ std::map<std::string, std::string> samples(const Rendering& rendering) {
   return out;
 }
 
-// What netplan makes for one server, all files together.
+// Output of netplan for one server, all files together.
 std::string generated(Lab& lab, const std::string& name, const std::string& text) {
   const fs::path root = lab.folder() / name;
   fs::create_directories(root / "etc/netplan");
@@ -70,7 +70,7 @@ TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
     ASSERT_FALSE(samples(*rendering).empty());
     for (const auto& [name, path] : samples(*rendering)) {
       const std::string made = generated(lab, name, rendering->sink.content(path));
-      // Every address of the design that the operating system has, with its prefix, and nothing else.
+      // Every address of the design that belongs to the operating system, with its prefix, and nothing else.
       const model::DeviceId id = rendering->cluster().find_device(name);
       std::set<std::string> wanted;
       for (const model::PortId port_id : rendering->cluster().ports_of(id)) {
@@ -89,7 +89,7 @@ TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
   }
 }
 
-// One default route, on the frontend; none of a rail's routes leads outside its own rail.
+// One default route, on the frontend; no route of a rail leads outside the rail.
 TEST(RenderHost, OnlyTheFrontendLeadsOut) {
   WEFT_NEEDS_PROGRAM("netplan");
   Lab lab("routes");
@@ -119,7 +119,7 @@ TEST(RenderHost, OnlyTheFrontendLeadsOut) {
   EXPECT_NE(made.find("From=10.60.0.2"), std::string::npos) << "a rail answers for itself";
 }
 
-// InfiniBand: IP over it cannot carry more than the link's 4096 bytes less its header.
+// InfiniBand: IPoIB cannot carry more than the link's 4096 bytes minus its header.
 TEST(RenderHost, IpOverInfinibandFitsTheLink) {
   WEFT_NEEDS_PROGRAM("netplan");
   Lab lab("ipoib");
@@ -146,7 +146,7 @@ TEST(RenderHost, KernelKnowsItsSettings) {
       if (parts[1] == "-") continue;  // of a port that this machine does not have
       std::string path = parts[2];
       for (char& c : path) c = c == '.' ? '/' : c;
-      // Some are not in a container's own network namespace.
+      // Some do not exist in a container's network namespace.
       if (path.starts_with("net/core/") || path.starts_with("kernel/") || path.find("/neigh/") != std::string::npos)
         continue;
       EXPECT_TRUE(fs::exists("/proc/sys/" + path)) << path;
@@ -181,7 +181,7 @@ TEST(RenderHost, ScriptsAreWellFormed) {
   }
 }
 
-// A host as its kernel shows it: ports by some name, each with an address and a PCI function.
+// A host as its kernel presents it: ports with arbitrary names, each with an address and a PCI function.
 class FakeHost {
  public:
   explicit FakeHost(fs::path root) : root_(std::move(root)) {}
@@ -209,7 +209,7 @@ class FakeHost {
   fs::path root_;
 };
 
-// LLDP as a host of pod16 was seen to report it (examples/running): ports by their kernel names, cabled as designed.
+// LLDP as reported by a host of pod16 (examples/running): ports by their kernel names, cabled as designed.
 TEST(RenderHost, PortsAreNamedAfterTheirCables) {
   WEFT_NEEDS_PROGRAM("python3");
   Lab lab("naming");
@@ -225,10 +225,10 @@ TEST(RenderHost, PortsAreNamedAfterTheirCables) {
   }
   auto lldp = read_file(testing_rendered::source_path("examples/running/train001.lldp.json"));
   ASSERT_TRUE(lldp.ok());
-  // The frontend of this example runs Cumulus Linux; the recorded host stood on another.
+  // The frontend of this example runs Cumulus Linux; the recorded host was connected to another OS.
   std::string text = *lldp;
   for (std::size_t at = 0; (at = text.find("Ethernet1/1\"", at)) != std::string::npos;) text.replace(at, 12, "swp1\"");
-  // What a switch calls its port has to do; a description would be enough by itself.
+  // The description, which would be enough by itself, is removed: the switch's port name must suffice.
   for (std::size_t at = 0; (at = text.find("\"train001 ", at)) != std::string::npos;) text.replace(at, 10, "\"to ");
   lab.put("lldp.json", text);
   lab.put("name-nics", rendering->sink.content("host/common/name-nics"));
@@ -244,7 +244,7 @@ TEST(RenderHost, PortsAreNamedAfterTheirCables) {
         "ATTR{address}==\"02:00:00:00:00:" + std::to_string(10 + i) + "\", NAME=\"" + cabled[i].second + "\"";
     EXPECT_NE(rules.find(wanted), std::string::npos) << wanted << "\n" << rules;
   }
-  // A leaf that is silent changes no name; a host with another one's cables is refused.
+  // A silent leaf changes no name; a host with another host's cabling is rejected.
   lab.put("lldp.json", "{\"lldp\": {}}");
   EXPECT_EQ(lab.run(command).code, 0);
   EXPECT_EQ(Lab::contents(lab.folder() / "net.rules"), rules);
@@ -252,7 +252,7 @@ TEST(RenderHost, PortsAreNamedAfterTheirCables) {
   wrong[3] = "train999";
   EXPECT_EQ(lab.run(wrong).code, 2);
 
-  // RDMA devices after their ports, virtual functions with their number.
+  // RDMA devices are named after their ports, virtual functions with their number.
   host.rdma("mlx5_0", "0000:10:00.0");
   host.function("0000:11:00.0", "0000:11:00.4", 3);
   host.rdma("mlx5_17", "0000:11:00.4");
@@ -264,8 +264,8 @@ TEST(RenderHost, PortsAreNamedAfterTheirCables) {
   EXPECT_NE(lab.run({"sh", "rdma-name", "mlx5_99"}).code, 0);
 }
 
-// Two ports cabled to one place of the design: no guess.
-TEST(RenderHost, TwoPortsAtOnePlaceAreRefused) {
+// Two ports cabled to one port of the design: ambiguous, so no name is chosen.
+TEST(RenderHost, TwoPortsWithTheSameNeighborAreRejected) {
   WEFT_NEEDS_PROGRAM("python3");
   Lab lab("twice");
   const auto rendering = hosts_of("pod16.yaml");
@@ -287,7 +287,7 @@ TEST(RenderHost, TwoPortsAtOnePlaceAreRefused) {
   EXPECT_FALSE(fs::exists(lab.folder() / "net.rules"));
 }
 
-// ibnetdiscover's form as in its manual page: a switch's block lists its ports with the GUIDs behind them.
+// ibnetdiscover's format as in its manual page: a switch's block lists its ports with the GUIDs behind them.
 TEST(RenderHost, InfinibandPortsAreNamedByGuid) {
   WEFT_NEEDS_PROGRAM("python3");
   Lab lab("guids");
@@ -322,7 +322,7 @@ TEST(RenderHost, InfinibandPortsAreNamedByGuid) {
   EXPECT_EQ(std::count(rules.begin(), rules.end(), '\n'), 9) << rules;
 }
 
-TEST(RenderHost, UdevTakesTheRules) {
+TEST(RenderHost, UdevAcceptsTheRules) {
   Lab lab("udev");
   const auto rendering = hosts_of("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
@@ -348,8 +348,8 @@ TEST(RenderHost, UdevTakesTheRules) {
   EXPECT_EQ(outcome.code, 0) << outcome.out;
 }
 
-// Names that a user may choose do not leave their place: a syslog target with a line break and a quote.
-TEST(RenderHost, OddTextStaysInItsPlace) {
+// User-chosen names are escaped: a syslog target with a line break and a quote.
+TEST(RenderHost, HostileTextIsEscaped) {
   const auto rendering =
       hosts_of("pod16.yaml", {{"syslog: 10.128.0.10", "syslog: \"10.0.0.1\\\", \\\"x\\\": \\\"\\nrm -rf /\""}});
   ASSERT_NE(rendering, nullptr);

@@ -1,5 +1,5 @@
-// The rendered files of InfiniBand fabrics, run: ibsim simulates the rendered netlist, the real OpenSM reads the
-// rendered configuration and routes it, infiniband-diags and `weft check --live` look at the result.
+// The rendered files of InfiniBand fabrics in operation: ibsim simulates the rendered netlist, the real OpenSM reads
+// the rendered configuration and routes it, infiniband-diags and `weft check --live` verify the result.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing_lab::Lab;
 using testing_rendered::load_rendering;
 using testing_rendered::Rendering;
 
-// Two tenants with servers of their own, a manager, storage over InfiniBand too.
+// Two tenants with separate servers, a manager, storage over InfiniBand too.
 constexpr const char* kBench = R"(weft: 1
 name: bench
 pools:
@@ -57,7 +57,7 @@ class RenderInfiniBand : public ::testing::Test {
     lab_.variable("OSM_CACHE_DIR", lab_.folder().string());
   }
 
-  // Renders and starts one fabric from its sim/ folder as run.sh would, where OpenSM finds its files beside it.
+  // Renders and starts one fabric from its sim/ folder like run.sh, with OpenSM's files beside it.
   void start(Rendering& rendering, const std::string& fabric, const std::string& text, const std::string& pulled = {}) {
     rendering.render("infiniband");
     rendering.write_to(lab_.folder());
@@ -97,7 +97,7 @@ class RenderInfiniBand : public ::testing::Test {
     return {};
   }
 
-  // Takes one host's cable away, both lines of it.
+  // Removes one host's cable, both lines of it.
   void pull(const std::string& file, const std::string& description) {
     std::istringstream lines(Lab::contents(lab_.folder() / file));
     std::string kept;
@@ -112,7 +112,7 @@ class RenderInfiniBand : public ::testing::Test {
     lab_.put(file, kept);
   }
 
-  // Wiring rules that `weft check --live` breaks over an ibnetdiscover of the running fabric.
+  // Wiring rules with findings in `weft check --live` over an ibnetdiscover of the running fabric.
   std::vector<std::string> live_findings() {
     const auto sweep = lab_.run({"ibsim-run", "ibnetdiscover"}, 30);
     EXPECT_EQ(sweep.code, 0);
@@ -131,7 +131,7 @@ class RenderInfiniBand : public ::testing::Test {
     return found;
   }
 
-  // Every switch has a way to every adapter and every other switch; only spines need none to each other.
+  // Every switch has a route to every adapter and every other switch; only spines need none to each other.
   void expect_routed(const model::Cluster& cluster, const std::vector<std::string>& switches) {
     const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
     const std::string sweep = Lab::contents(lab_.folder() / "live/ibnetdiscover.txt");
@@ -165,7 +165,7 @@ TEST_F(RenderInfiniBand, SmallFabricHasItsPartitions) {
   EXPECT_EQ(live_findings(), std::vector<std::string>{});
   EXPECT_EQ(log().find("ERR "), std::string::npos) << log().substr(log().find("ERR "), 400);
 
-  // P_Keys of a port by LID, as the adapter itself has them: 0x8000 is full membership.
+  // P_Keys of a port by LID, as in the adapter's table: 0x8000 is full membership.
   const auto lid_of = [&](const std::string& description) {
     const std::string nodes = Lab::contents(lab_.folder() / "live/ibnetdiscover.txt");
     const std::size_t header = nodes.find("# \"" + description + "\"\n");
@@ -185,7 +185,7 @@ TEST_F(RenderInfiniBand, SmallFabricHasItsPartitions) {
   EXPECT_EQ(keys("alpha001 mlx5_0"), (Keys{"0x8001", "0x7fff"}));
   EXPECT_EQ(keys("beta002 mlx5_7"), (Keys{"0x8002", "0x7fff"}));
   EXPECT_EQ(keys("ufm1 mlx5_0"), (Keys{"0xffff"}));
-  // A server of one tenant is told of its own broadcast group and the default one, not of the other tenant's.
+  // A server of one tenant sees its own broadcast group and the default one, not the other tenant's.
   lab_.variable("SIM_HOST", "alpha001 mlx5_0");
   const std::string groups = lab_.run({"ibsim-run", "saquery", "-g"}, 10).out;
   EXPECT_NE(groups.find("pkey....................0xFFFF"), std::string::npos) << groups;
@@ -200,7 +200,7 @@ TEST_F(RenderInfiniBand, GuidScriptFindsWhatTheSimulatorHas) {
   start(*rendering, "backend", kBench);
   if (HasFatalFailure()) return;
   std::string sweep = lab_.run({"ibsim-run", "ibnetdiscover"}, 30).out;
-  // As managed switches and renamed adapters describe themselves.
+  // Descriptions as set by managed switches and renamed adapters.
   const auto replace = [&](const std::string& from, const std::string& to) {
     for (std::size_t at = sweep.find(from); at != std::string::npos; at = sweep.find(from, at + to.size())) {
       sweep.replace(at, from.size(), to);
@@ -220,7 +220,7 @@ TEST_F(RenderInfiniBand, GuidScriptFindsWhatTheSimulatorHas) {
   EXPECT_TRUE(simulated("partitions.conf").ends_with(site("partitions.conf"))) << site("partitions.conf");
   EXPECT_NE(site("opensm.conf").find("\nsm_priority 14\n"), std::string::npos);
   EXPECT_EQ(site("opensm.conf").find("\nguid 0x0000000000000000\n"), std::string::npos);
-  // A node that does not answer: nothing is written, and it is named.
+  // A node does not answer: nothing is written, and it is reported.
   lab_.put("sweep", sweep.substr(0, sweep.find("\nvendid", sweep.size() / 2)));
   const auto partial = lab_.run({"bash", script, "--from", "sweep", "--out", "none"}, 20, true);
   EXPECT_EQ(partial.code, 3);

@@ -1,5 +1,5 @@
-// Kubernetes objects for networks, GPUs and storage, held to the published schemas and to what CNI plugins, nv-ipam
-// and `weft check` make of them.
+// Kubernetes objects for networks, GPUs and storage, validated against the published schemas and against the behavior
+// of CNI plugins, nv-ipam and `weft check`.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -120,7 +120,7 @@ Objects objects_of(const Rendering& rendering, const std::string& kind) {
   return found;
 }
 
-// Fields of the plugins' own documentation: sriov-cni, ib-sriov-cni, tuning and rdma-cni, whereabouts, nv-ipam,
+// Fields from the plugins' documentation: sriov-cni, ib-sriov-cni, tuning and rdma-cni, whereabouts, nv-ipam,
 // host-local.
 const std::map<std::string, std::set<std::string>> kPluginFields{
     {"sriov", {"type", "vlan", "ipam", "trust", "spoofchk", "link_state", "logLevel"}},
@@ -146,7 +146,7 @@ struct Range {
   Ipv4 last;
 };
 
-// A CNI configuration list as libcni and the plugins read it; gives the addresses it hands out, if it names them.
+// Checks a CNI configuration list like libcni and the plugins; returns the addresses it allocates, if it names them.
 std::optional<Range> judge_cni(const YamlNode& config, const std::string& name) {
   EXPECT_EQ(text_at(config, {"cniVersion"}), "1.0.0");
   EXPECT_EQ(text_at(config, {"name"}), name);
@@ -210,7 +210,7 @@ TEST_P(KubeA, EveryDocumentFitsItsSchema) {
   std::cout << report.documents << " documents valid, " << report.cel_rules << " CEL rules not evaluated\n";
 }
 
-TEST_P(KubeA, NetworksTakeWhatPoliciesProvide) {
+TEST_P(KubeA, NetworksUseResourcesOfPolicies) {
   const auto rendering = rendered(GetParam());
   ASSERT_NE(rendering, nullptr);
   std::set<std::string> provided;
@@ -236,7 +236,7 @@ TEST_P(KubeA, NetworksTakeWhatPoliciesProvide) {
   EXPECT_GT(networks, 0U);
 }
 
-// What CNI plugins read, in definitions and on nodes: known fields, addresses that no server has.
+// CNI configurations in definitions and on nodes: known fields, addresses that no server has.
 TEST_P(KubeA, PluginsCanReadTheConfigurations) {
   const auto rendering = rendered(GetParam());
   ASSERT_NE(rendering, nullptr);
@@ -290,7 +290,7 @@ TEST_P(KubeA, ChecksFindNothingMore) {
 INSTANTIATE_TEST_SUITE_P(Clusters, KubeA, ::testing::ValuesIn(kCases),
                          [](const auto& given) { return given.param.name; });
 
-// Every host finds the configuration of its own subnet under its folder, and no network has two homes.
+// Every host has the configuration of its own subnet in its folder, and no network is configured twice.
 void judge_folders(const Rendering& rendering, bool own_ranges) {
   const auto index = parse("folders.json", rendering.sink.content("kubernetes/network/cni/folders.json"));
   ASSERT_EQ(index->documents.size(), 1U);
@@ -324,7 +324,7 @@ void judge_folders(const Rendering& rendering, bool own_ranges) {
   }
 }
 
-TEST(KubeNetwork, UnitsHaveConfigurationsOfTheirOwn) {
+TEST(KubeNetwork, UnitsHaveSeparateConfigurations) {
   const auto rendering = rendered({"", "pod16.yaml", kTwoUnits, {}});
   ASSERT_NE(rendering, nullptr);
   for (const YamlNode& nad : objects_of(*rendering, "NetworkAttachmentDefinition")) {
@@ -334,8 +334,8 @@ TEST(KubeNetwork, UnitsHaveConfigurationsOfTheirOwn) {
   judge_folders(*rendering, false);
 }
 
-// Units of 64 servers, slices of the storage network of another size: no host takes the addresses of its neighbor's.
-TEST(KubeNetwork, StorageSlicesMayBeCutOtherwiseThanUnits) {
+// Units of 64 servers, storage network slices of another size: no host uses the addresses of another slice.
+TEST(KubeNetwork, StorageSlicesMayDifferFromUnits) {
   const auto rendering = testing_rendered::load_rendering(
       "weft: 1\nname: large\nsite: {switches: row, row_length: 24, rack_power: 60kW}\npools:\n"
       "  - {name: train, server: hgx-h100, count: 400, per_rack: 4}\n"
@@ -350,14 +350,14 @@ TEST(KubeNetwork, StorageSlicesMayBeCutOtherwiseThanUnits) {
   EXPECT_LT(rendering->sink.files.size(), 120U);
 }
 
-TEST(KubeNetwork, HostLocalGivesEachHostItsOwnRange) {
+TEST(KubeNetwork, HostLocalAssignsEachHostItsOwnRange) {
   const auto rendering = rendered({"", "pod16.yaml", kTwoUnits, {"ipam=host-local"}});
   ASSERT_NE(rendering, nullptr);
   judge_folders(*rendering, true);
 }
 
-// nv-ipam's controller (pkg/ipam-controller/allocator): blocks from the first address on, whole excluded ones passed
-// over; the node then hands out what of its block is not excluded.
+// nv-ipam's controller (pkg/ipam-controller/allocator): blocks from the first address on, fully excluded ones skipped;
+// the node then allocates the addresses of its block that are not excluded.
 TEST(KubeNetwork, BlocksOfNvIpamAreWholeForEveryNode) {
   for (const char* pods : {"spares: 1", "spares: 1\n    pods_per_node: 3", "spares: 1\n    pods_per_node: 8"}) {
     const auto rendering = rendered({"", "pod16.yaml", {{"spares: 1", pods}}, {"ipam=nv-ipam"}});
@@ -397,7 +397,7 @@ TEST(KubeNetwork, BlocksOfNvIpamAreWholeForEveryNode) {
 TEST(KubeNetwork, NicTemplatesCarryTheFabricsClasses) {
   const auto rendering = rendered({"", "pod16.yaml", {}, {}});
   ASSERT_NE(rendering, nullptr);
-  std::set<std::pair<std::string, std::string>> selected;  // pool and kind of NIC: the operator takes one template each
+  std::set<std::pair<std::string, std::string>> selected;  // pool and NIC type: the operator accepts one template each
   bool storage = false;
   for (const YamlNode& nic : objects_of(*rendering, "NicConfigurationTemplate")) {
     EXPECT_TRUE(selected
@@ -441,8 +441,8 @@ TEST(KubeGpu, MigAndTimeSlicesFollowThePools) {
   }
 }
 
-// The chart copies its values into the policy: what both say must agree, or server-side apply refuses.
-TEST(KubeGpu, PolicySaysWhatTheChartsValuesSay) {
+// The chart copies its values into the policy: both must agree, or server-side apply reports a conflict.
+TEST(KubeGpu, PolicyAgreesWithTheChartValues) {
   const auto rendering = rendered({"", "pod16.yaml", {}, {}});
   ASSERT_NE(rendering, nullptr);
   const auto values = parse("v.yaml", rendering->sink.content("kubernetes/gpu/02-gpu-operator.values.yaml"));
@@ -457,8 +457,8 @@ TEST(KubeGpu, PolicySaysWhatTheChartsValuesSay) {
   }
 }
 
-// The script, run with a kubectl that only writes down what it was asked.
-TEST(KubeGpu, LabelsChooseTheConfigurations) {
+// The script, run with a kubectl mock that only records its arguments.
+TEST(KubeGpu, LabelsSelectTheConfigurations) {
   const auto rendering = rendered({"", "pod16.yaml", {}, {}});
   ASSERT_NE(rendering, nullptr);
   testing_lab::Lab lab("kube_labels");
@@ -473,7 +473,8 @@ TEST(KubeGpu, LabelsChooseTheConfigurations) {
             "label nodes --overwrite --selector weft/pool=embed nvidia.com/device-plugin.config=embed\n");
 }
 
-// Claims of a namespace fit its quota, those of all tenants the volume; datasets and checkpoints have separate classes.
+// Claims of a namespace fit its quota, and those of all tenants the volume; datasets and checkpoints have separate
+// classes.
 TEST(KubeStorage, ClaimsFitQuotasAndVolumes) {
   const auto rendering = rendered({"", "pod16.yaml", {}, {}});
   ASSERT_NE(rendering, nullptr);

@@ -1,5 +1,5 @@
-// The Kubernetes targets for the frontend, scheduling, inference and policy: every document against the published
-// schemas, what objects say of each other against each other, what they say of the network against the cluster.
+// The Kubernetes targets for the frontend, scheduling, inference and policy: every document is validated against the
+// published schemas, references between objects against each other, and network settings against the cluster.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Case {
   std::string example;
   Edits edits;
   std::vector<std::string> options;
-  std::size_t documents;  // counted by hand: nodes, tenants, services and what each of them gets
+  std::size_t documents;  // counted by hand: nodes, tenants, services and the objects of each
 };
 
 const Edits kNoTenants{
@@ -43,7 +43,7 @@ const Edits kNoServices{
      ""}};
 const Edits kKubernetes{{"control_plane: {kind: both, pool: infra, etcd_members: 3, allocator: slurm,",
                          "control_plane: {kind: both, pool: infra, etcd_members: 3, allocator: kubernetes,"}};
-// Services of every shape: without a tenant, whole GPUs, time slices, a name elsewhere, no probe, round-robin.
+// Services of every kind: without a tenant, whole GPUs, time slices, a name in another domain, no probe, round-robin.
 const Edits kManyServices{
     {"\noperations:\n",
      "  - {name: big, pool: infer, gpus: 4, min_replicas: 1, max_replicas: 2, host: api.example.com, probe: tcp,\n"
@@ -66,7 +66,7 @@ const std::vector<Case> kCases{
     {"nexus8", "nexus8.yaml", {}, {}, 34},
 };
 
-// The rendered objects, read back as `weft check` reads them.
+// The rendered objects, parsed by the parser of `weft check`.
 struct Objects {
   std::unique_ptr<Rendering> rendering;
   config::ConfigSet set;
@@ -150,8 +150,8 @@ TEST_P(RenderKubeB, EveryDocumentFitsItsSchema) {
   std::cout << whole.documents << " documents, " << whole.cel_rules << " CEL rules not evaluated\n";
 }
 
-// Every namespace that an object stands in is rendered, or is one that operators bring.
-TEST_P(RenderKubeB, NamespacesAreThere) {
+// Every namespace of an object is rendered, or is created by an operator.
+TEST_P(RenderKubeB, NamespacesExist) {
   const Objects objects(GetParam());
   std::set<std::string> known{"monitoring", "openshift-ingress"};
   for (const config::KubeObject* space : objects.all("Namespace")) known.insert(space->name);
@@ -174,7 +174,7 @@ TEST_P(RenderKubeB, CheckFindsNothingMore) {
     return out;
   };
   const std::multiset<std::string> design = messages(config::ConfigSet{}, false);
-  // What a case asks for on purpose: objects of an old release, weak probes, a single replica, open namespaces.
+  // What a case sets on purpose: objects of an old release, weak probes, a single replica, open namespaces.
   static const std::map<std::string, std::set<std::string>> kWanted{
       {"pod16_bgp_v1", {"HO057"}}, {"pod16_many_services", {"HO052", "HO053"}}, {"pod16_open", {"HO060"}}};
   std::set<std::string> found;
@@ -185,7 +185,7 @@ TEST_P(RenderKubeB, CheckFindsNothingMore) {
     const auto wanted = kWanted.find(GetParam().name);
     EXPECT_TRUE(wanted != kWanted.end() && wanted->second.count(message.substr(0, 5)) > 0);
   }
-  // The rules see what was rendered: where something is wrong on purpose, it is found.
+  // The rules do read the rendered files: what is wrong on purpose is found.
   if (const auto wanted = kWanted.find(GetParam().name); wanted != kWanted.end()) {
     EXPECT_EQ(found, wanted->second);
   }
@@ -229,7 +229,7 @@ TEST(RenderKubeBLinks, RoutesLeadToPods) {
     ASSERT_EQ(listeners.count(text_at(&parent, "sectionName")), 1U);
     expect_service_stack(objects, *route);
     if (route->name == "to-https") continue;
-    // A listener's "*.x" covers every name that ends in ".x"; a name of its own covers itself.
+    // A listener's "*.x" covers every name that ends in ".x"; a full name covers only itself.
     const std::string host = items_at(&route->tree, "spec.hostnames").front().scalar;
     const std::string& wanted = listeners[text_at(&parent, "sectionName")];
     EXPECT_TRUE(host == wanted || (wanted.starts_with("*.") && host.ends_with(wanted.substr(1)))) << host;
@@ -239,7 +239,7 @@ TEST(RenderKubeBLinks, RoutesLeadToPods) {
   }
 }
 
-TEST(RenderKubeBLinks, TimeoutsAreTheServices) {
+TEST(RenderKubeBLinks, TimeoutsAreThoseOfTheServices) {
   const Objects objects(named("pod16_many_services"));
   const auto timeout = [&](const char* space, const char* name) {
     const config::KubeObject* route = objects.one("HTTPRoute", space, name);
@@ -273,7 +273,7 @@ TEST(RenderKubeBLinks, PodsFindNodes) {
   }
 }
 
-// All replicas that fit on a server's GPUs fit in its memory and cores too.
+// All replicas that fit on a server's GPUs also fit in its memory and cores.
 TEST(RenderKubeBLinks, ReplicasFitTheServer) {
   const Objects objects(named("pod16"));
   const config::KubeObject* chat = objects.one("Deployment", "team-beta", "chat");
@@ -291,7 +291,7 @@ TEST(RenderKubeBLinks, ReplicasFitTheServer) {
   EXPECT_EQ(config::text_of(limits->find("nvidia.com/mig-1g.10gb")), "1");
 }
 
-TEST(RenderKubeBLinks, ScalersAskForWhatTheAdapterServes) {
+TEST(RenderKubeBLinks, ScalersQuerySeriesThatTheAdapterServes) {
   const Objects objects(named("pod16_many_services"));
   const config::KubeObject* adapter = objects.one("ConfigMap", "monitoring", "prometheus-adapter");
   ASSERT_NE(adapter, nullptr);
@@ -304,13 +304,13 @@ TEST(RenderKubeBLinks, ScalersAskForWhatTheAdapterServes) {
     const config::KubeObject* target =
         objects.one("Deployment", scaler->space, text_at(&scaler->tree, "spec.scaleTargetRef.name"));
     EXPECT_NE(target, nullptr);
-    // DCGM: a whole GPU in percent, the engine of an instance as a share of one.
+    // DCGM: a whole GPU in percent, the engine of an instance as a fraction of 1.
     const std::string value = text_at(&metric, "pods.target.averageValue");
     EXPECT_EQ(value, scaler->name == "chat" ? "700m" : "70");
   }
 }
 
-// AMD's device plugin and exporter have names of their own.
+// AMD's device plugin and exporter use different names.
 TEST(RenderKubeBLinks, OtherGpusHaveOtherNames) {
   Case amd = named("pod16_many_services");
   amd.edits.push_back({"server: hgx-h100\n    count: 1\n", "server: mi300x-platform\n    count: 1\n"});
@@ -370,7 +370,7 @@ TEST(RenderKubeBNetwork, NodesPeerWithBothLeaves) {
   }
 }
 
-TEST(RenderKubeBNetwork, ServiceAddressesAreNobodyElses) {
+TEST(RenderKubeBNetwork, ServiceAddressesAreUnique) {
   for (const char* name : {"pod16", "pod32", "superpod"}) {
     const Objects objects(named(name));
     const auto pools = objects.all("CiliumLoadBalancerIPPool");
@@ -390,7 +390,7 @@ TEST(RenderKubeBNetwork, ServiceAddressesAreNobodyElses) {
   }
 }
 
-// Whether some egress rule of the namespace's policies lets a pod reach the address.
+// Whether an egress rule of the namespace's policies lets a pod reach the address.
 bool reachable(const Objects& objects, const std::string& space, Ipv4 address) {
   for (const config::KubeObject* policy : objects.all("NetworkPolicy")) {
     if (policy->space != space) continue;
@@ -421,7 +421,7 @@ TEST(RenderKubeBNetwork, NoPodReachesTheFabrics) {
         EXPECT_FALSE(reachable(objects, space->name, port.address)) << space->name << " " << to_text(port.address);
         ++looked;
       }
-      // The site and the frontend are there for everyone.
+      // Every namespace can reach the site and the frontend.
       EXPECT_TRUE(reachable(objects, space->name, *parse_ipv4("198.51.100.7")));
       EXPECT_TRUE(reachable(objects, space->name, objects.rendering->plan->service_address(0)));
     }
@@ -429,8 +429,8 @@ TEST(RenderKubeBNetwork, NoPodReachesTheFabrics) {
   }
 }
 
-// Beside a rule of Cilium that limits paths no other policy may open the same pods to other namespaces.
-TEST(RenderKubeBNetwork, NothingWidensTheLimitsOnPaths) {
+// Where a Cilium rule limits paths, no other policy may open the same pods to other namespaces.
+TEST(RenderKubeBNetwork, NoPolicyWidensTheLimitsOnPaths) {
   const Objects objects(named("pod16_many_services"));
   EXPECT_EQ(objects.all("CiliumNetworkPolicy").size(), 3U);
   for (const config::KubeObject* policy : objects.all("NetworkPolicy")) {
@@ -445,7 +445,7 @@ TEST(RenderKubeBNetwork, NothingWidensTheLimitsOnPaths) {
 
 // ---- queues ----
 
-TEST(RenderKubeBQueues, QuotasAreTheTenants) {
+TEST(RenderKubeBQueues, QuotasAreThoseOfTheTenants) {
   const Objects objects(named("pod16_kubernetes"));
   const auto queues = objects.all("ClusterQueue");
   ASSERT_EQ(queues.size(), 2U);
@@ -473,8 +473,8 @@ TEST(RenderKubeBQueues, QuotasAreTheTenants) {
   }
 }
 
-// Kueue places by topology only on nodes that carry every label of it.
-TEST(RenderKubeBQueues, NodesCarryTheLevelsOfTheirTopology) {
+// Kueue's topology-aware placement uses only nodes that have every label of the topology.
+TEST(RenderKubeBQueues, NodesHaveTheLabelsOfTheirTopology) {
   for (const char* name : {"pod16_kubernetes", "pod32", "superpod"}) {
     const Objects objects(named(name));
     ASSERT_FALSE(objects.all("ResourceFlavor").empty());
@@ -496,8 +496,8 @@ TEST(RenderKubeBQueues, NodesCarryTheLevelsOfTheirTopology) {
   }
 }
 
-// A limit without a default is every container's default: the zeros keep helpers from holding GPUs.
-TEST(RenderKubeBQueues, LimitsGiveNobodyGpus) {
+// A limit without a default becomes every container's default: the zeros keep helper containers from getting GPUs.
+TEST(RenderKubeBQueues, DefaultLimitsContainNoGpus) {
   const Objects objects(named("pod16"));
   ASSERT_FALSE(objects.all("LimitRange").empty());
   for (const config::KubeObject* range : objects.all("LimitRange")) {
@@ -516,7 +516,8 @@ TEST(RenderKubeBQueues, LimitsGiveNobodyGpus) {
 
 // ---- bad input ----
 
-// Two names that Kubernetes would make one: the first is rendered, of the second there is nothing anywhere.
+// Two names that are equal after conversion to Kubernetes names: the first is rendered, the second is omitted
+// everywhere.
 TEST(RenderKubeBInput, ServicesDoNotMerge) {
   const Case twice{
       "twice",

@@ -1,5 +1,5 @@
-// Prometheus, Alertmanager and Grafana files held against the programs that read them: promtool, amtool, and Grafana's
-// rules about panels. What fires and what does not is decided by promtool, not by the text of a rule.
+// Prometheus, Alertmanager and Grafana files checked with the programs that read them: promtool, amtool, and Grafana's
+// rules for panels. promtool, not the text of a rule, determines which alerts fire.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Debian builds Prometheus without Kubernetes discovery: its promtool is asked without that one job.
+// Debian builds Prometheus without Kubernetes discovery: its promtool gets the configuration without that job.
 std::string without_kubernetes(const std::string& config) {
   const std::size_t from = config.find("- job_name: kube-state-metrics");
   if (from == std::string::npos) return config;
@@ -66,7 +66,7 @@ bool check_config(Lab& lab, const Rendering& rendering, const std::string& name)
 
 class Monitoring : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Monitoring, PromtoolTakesConfigurationAndRules) {
+TEST_P(Monitoring, PromtoolAcceptsConfigurationAndRules) {
   WEFT_NEEDS_PROGRAM("promtool");
   const auto rendering = rendered(GetParam());
   Lab lab("monitoring");
@@ -93,12 +93,12 @@ void run_tests(const Rendering& rendering, bool network) {
   EXPECT_GT(run, 0);
 }
 
-TEST_P(Monitoring, AlertsOfFabricsFireAndAreSilentWhenTheyShould) {
+TEST_P(Monitoring, FabricAlertsFireOnlyWhenTheyShould) {
   WEFT_NEEDS_PROGRAM("promtool");
   run_tests(*rendered(GetParam()), true);
 }
 
-TEST_P(Monitoring, OtherAlertsFireAndAreSilentWhenTheyShould) {
+TEST_P(Monitoring, OtherAlertsFireOnlyWhenTheyShould) {
   WEFT_NEEDS_PROGRAM("promtool");
   run_tests(*rendered(GetParam()), false);
 }
@@ -121,19 +121,19 @@ TEST_P(Monitoring, EveryAlertHasBothCasesAndARunbook) {
   for (const std::string& alert : alerts) {
     EXPECT_NE(every_test.find("- name: " + alert + " fires\n"), std::string::npos) << alert;
     EXPECT_NE(every_test.find("- name: " + alert + " is silent\n"), std::string::npos) << alert;
-    // The runbook it names is there, and it says which fabric and how urgent.
+    // Its runbook exists, and it has a fabric and a severity.
     std::string anchor;
     for (const char c : alert) anchor += static_cast<char>(std::tolower(c));
     EXPECT_NE(every_test.find("runbooks.md#" + anchor), std::string::npos) << alert;
     EXPECT_NE(rendering->sink.content("prometheus/runbooks.md").find("\n## " + alert + "\n"), std::string::npos)
         << alert;
   }
-  // A firing case expects a fabric, one of four or the host itself, on every alert.
+  // Every alert of a firing case has a fabric label: one of the four or the host itself.
   EXPECT_EQ(count_of(every_test, "exp_labels:"), count_of(every_test, "severity: "));
   EXPECT_EQ(count_of(every_test, "exp_labels:"), count_of(every_test, " fabric: "));
 }
 
-TEST_P(Monitoring, ATestThatExpectsTooMuchFails) {
+TEST_P(Monitoring, BrokenRuleFailsItsTest) {
   WEFT_NEEDS_PROGRAM("promtool");
   auto rendering = rendered(GetParam());
   Lab lab("broken");
@@ -169,7 +169,7 @@ TEST_P(Monitoring, QueriesOfPanelsParse) {
   EXPECT_EQ(checked.code, 0) << checked.out;
 }
 
-TEST_P(Monitoring, PanelsHaveTheirOwnPlace) {
+TEST_P(Monitoring, PanelsDoNotOverlap) {
   const auto rendering = rendered(GetParam());
   std::set<std::string> uids;
   for (const std::string& path : files_under(*rendering, "grafana/dashboards/")) {
@@ -220,7 +220,7 @@ TEST_P(Monitoring, AlertmanagerSendsToTheRightPeople) {
     const Outcome tested = lab.run(words, 20, true);
     EXPECT_EQ(tested.code, 0) << receiver << "\n" << tested.out;
   }
-  // Alerts that are held back or hold others back exist.
+  // Sources and targets of inhibition rules exist.
   std::string rules;
   for (const std::string& path : files_under(*rendering, "prometheus/rules/")) rules += rendering->sink.content(path);
   const std::string text = rendering->sink.content(config);
@@ -229,7 +229,7 @@ TEST_P(Monitoring, AlertmanagerSendsToTheRightPeople) {
   for (std::sregex_iterator found(text.begin(), text.end(), source), end; found != end; ++found) {
     const std::string name = (*found)[1];
     ++inhibitions;
-    if (GetParam() != std::string("pod16.yaml")) continue;  // the one cluster that has every kind of thing
+    if (GetParam() != std::string("pod16.yaml")) continue;  // the only cluster with every kind of device
     EXPECT_NE(rules.find("- alert: " + name + "\n"), std::string::npos) << name;
   }
   EXPECT_GT(inhibitions, 0) << text;
@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, Monitoring, ::testing::ValuesIn(kExamples), [
   return name;
 });
 
-// Every server, switch, BMC and power strip is a target of somebody, once, under its own name.
+// Every server, switch, BMC and PDU is a scrape target exactly once, under its own name.
 TEST(MonitoringTargets, CoverTheCluster) {
   const auto rendering = rendered("pod16.yaml");
   const model::Cluster& cluster = rendering->cluster();
@@ -284,7 +284,7 @@ TEST(MonitoringTargets, CoverTheCluster) {
   EXPECT_EQ(jobs["snmp"]["be-spine001"]["labels"]["sessions"], "32");
 }
 
-// Figures that come from outside: the H100's data sheet, the guide's limits, the catalog's strip.
+// Published figures: the H100's data sheet, the guide's limits, the catalog's PDU.
 TEST(MonitoringLimits, FollowTheHardware) {
   const auto rendering = rendered("pod16.yaml");
   const std::string recording = rendering->sink.content("prometheus/rules/recording.yml");

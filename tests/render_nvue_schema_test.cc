@@ -1,6 +1,6 @@
-// NVUE's commands judged by a schema of the object model that is kept in the tests (nvue_grammar.h, nvue_rules.h),
-// apart from weft's renderer and reader: every command must set a documented path to a value in its range, names must
-// be defined, and the objects that the commands of a file make are judged together.
+// NVUE commands checked against a schema of the object model that is part of the tests (nvue_grammar.h, nvue_rules.h),
+// independent of weft's renderer and parser: every command must set a documented path to a value in its range, names
+// must be defined, and the objects created by a file are checked together.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,15 +78,15 @@ std::map<std::string, std::string> render(const Case& one) {
 
 class NvueFiles : public ::testing::TestWithParam<Case> {};
 
-TEST_P(NvueFiles, SetWhatTheObjectModelHas) {
+TEST_P(NvueFiles, SetOnlyDocumentedPaths) {
   const auto texts = render(GetParam());
   ASSERT_FALSE(texts.empty());
   std::map<std::string, testing_nvue::Addresses> seen;
   for (const auto& [device, text] : texts) {
     const auto judgment = judge_nvue(text);
     EXPECT_TRUE(judgment.complaints.all().empty()) << device << "\n" << judgment.complaints.text();
-    // No two switches answer to one address: what a pair shares is a VRR address. Gateways of pairs are apart, each in
-    // a VLAN that ends at its pair.
+    // No two switches have the same address: a pair shares only a VRR address. Gateways of pairs are separate, each in
+    // a VLAN local to its pair.
     for (const auto& [vrf, addresses] : judgment.addresses) {
       for (const auto& [address, line] : addresses) {
         const std::string scope = line.text.find("interface vlan") == std::string::npos ? "" : judgment.pair;
@@ -99,7 +99,7 @@ TEST_P(NvueFiles, SetWhatTheObjectModelHas) {
 INSTANTIATE_TEST_SUITE_P(Clusters, NvueFiles, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// One mistake in a rendered file, and what must be said of it.
+// One mistake in a rendered file, and the expected message.
 struct Mistake {
   const char* device;
   std::string from;
@@ -243,7 +243,7 @@ std::vector<Mistake> missing_objects() {
   };
 }
 
-// The schema can fail: every mistake is found, and named.
+// The schema can fail: every mistake is found and named.
 TEST(NvueSchema, FindsEveryMistake) {
   const auto all = cases();
   const auto at =
@@ -266,8 +266,8 @@ TEST(NvueSchema, FindsEveryMistake) {
   }
 }
 
-// No word of any command is taken as it comes.
-TEST(NvueSchema, FindsASpoiledWordInEveryKindOfCommand) {
+// Every word of every command is validated.
+TEST(NvueSchema, FindsACorruptedWordInEveryKindOfCommand) {
   const auto all = cases();
   const auto at =
       std::find_if(all.begin(), all.end(), [](const Case& one) { return one.name == std::string("pair_dual_stack"); });
@@ -285,7 +285,7 @@ TEST(NvueSchema, FindsASpoiledWordInEveryKindOfCommand) {
   EXPECT_GT(count, 400U);
 }
 
-// A misspelled type would make a form that never matches, unseen where the form is not used.
+// A misspelled type would make a form that never matches, unnoticed if the form is not used.
 TEST(NvueSchema, EveryTypeOfAFormIsKnown) {
   const testing_grammar::Grammar grammar(testing_nvue::forms(), testing_nvue::value_types());
   EXPECT_EQ(grammar.unknown_types(), testing_grammar::Names{});

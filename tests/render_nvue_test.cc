@@ -1,4 +1,4 @@
-// NVUE's commands: what a shell makes of them, and what they say when they are read back beside the design.
+// NVUE commands: how a shell splits them, and whether they match the design when parsed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ class NvueCommands : public ::testing::TestWithParam<Variant> {
   std::vector<Switch> switches_;
 };
 
-TEST_P(NvueCommands, PortsAreThoseOfTheDesign) {
+TEST_P(NvueCommands, PortsMatchTheDesign) {
   for (const Switch& one : switches_) {
     EXPECT_EQ(one.config.hostname.value, one.cluster().name_of(one.id));
     std::size_t cabled = 0;
@@ -141,7 +141,7 @@ TEST_P(NvueCommands, HostsAreInTheirVlanAndFindTheirGateway) {
   }
 }
 
-TEST_P(NvueCommands, TheLosslessClassIsTheDesigns) {
+TEST_P(NvueCommands, LosslessClassMatchesTheDesign) {
   for (const Switch& one : switches_) {
     const bool lossless = one.fabric() != nullptr && one.fabric()->qos->lossless.value;
     for (const config::InterfaceConfig& face : one.config.interfaces) {
@@ -191,8 +191,8 @@ TEST_P(NvueCommands, EveryLinkOfAFabricIsANeighbor) {
   }
 }
 
-// The file is run by a shell: each line must reach `nv` as one command, words whole, and nothing else may run.
-TEST_P(NvueCommands, AShellRunsNothingButNv) {
+// The file is run by a shell: each line must reach `nv` as one command with intact words, and nothing else may run.
+TEST_P(NvueCommands, ShellRunsNothingButNv) {
   Lab lab("nvue_shell");
   const auto& [path, file] = *rendering_->sink.files.begin();
   const auto lines = static_cast<std::size_t>(std::count(file.content.begin(), file.content.end(), '\n'));

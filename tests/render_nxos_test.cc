@@ -1,6 +1,6 @@
-// NX-OS files judged by a grammar of NX-OS commands that is kept in the tests (nxos_grammar.h, nxos_rules.h), apart
-// from weft's renderer and reader: every line must have a documented form in its section, with values in their ranges,
-// names that are defined and features that are enabled; then lines are judged together.
+// NX-OS files checked against a grammar of NX-OS commands that is part of the tests (nxos_grammar.h, nxos_rules.h),
+// independent of weft's renderer and parser: every line must have a documented form in its section, with values in
+// their ranges, defined names and enabled features; then lines are checked together.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -75,7 +75,7 @@ std::vector<Case> cases() {
 
 class NxosFiles : public ::testing::TestWithParam<Case> {};
 
-TEST_P(NxosFiles, AreCommandsThatNxosTakes) {
+TEST_P(NxosFiles, AreCommandsThatNxosAccepts) {
   const auto made = load_example(GetParam().example, GetParam().edits);
   ASSERT_NE(made, nullptr);
   made->render("nxos");
@@ -89,7 +89,7 @@ TEST_P(NxosFiles, AreCommandsThatNxosTakes) {
 INSTANTIATE_TEST_SUITE_P(Clusters, NxosFiles, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// One mistake in a rendered file, and what must be said of it.
+// One mistake in a rendered file, and the expected message.
 struct Mistake {
   const char* file;  // case:path
   std::string from;
@@ -241,7 +241,7 @@ std::vector<Mistake> missing_features_and_wrong_order() {
   };
 }
 
-// The grammar can fail: every mistake is found, and named.
+// The grammar can fail: every mistake is found and named.
 TEST(NxosGrammar, FindsEveryMistake) {
   std::map<std::string, std::string> texts;
   for (const Case& one : cases()) {
@@ -266,8 +266,8 @@ TEST(NxosGrammar, FindsEveryMistake) {
   }
 }
 
-// No word of any line is taken as it comes.
-TEST(NxosGrammar, FindsASpoiledWordInEveryKindOfLine) {
+// Every word of every line is validated.
+TEST(NxosGrammar, FindsACorruptedWordInEveryKindOfLine) {
   const std::set<std::string> chosen{"be-train-u001-leaf1", "fe-leaf001a", "oob-leaf001", "oob-spine001"};
   std::size_t count = 0;
   for (const Case& one : cases()) {
@@ -288,7 +288,7 @@ TEST(NxosGrammar, FindsASpoiledWordInEveryKindOfLine) {
   EXPECT_GT(count, 400U);
 }
 
-// A misspelled type would make a form that never matches, unseen where the form is not used.
+// A misspelled type would make a form that never matches, unnoticed if the form is not used.
 TEST(NxosGrammar, EveryTypeOfAFormIsKnown) {
   const testing_grammar::Grammar grammar(testing_nxos::forms(), testing_nxos::value_types());
   EXPECT_EQ(grammar.unknown_types(), testing_grammar::Names{});

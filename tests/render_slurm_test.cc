@@ -1,5 +1,5 @@
-// The rendered Slurm configuration in the real slurmctld: whether it starts, and whether what it then says of nodes,
-// partitions, topology and accounts is what the cluster file and the cables say.
+// The rendered Slurm configuration in the real slurmctld: whether it starts, and whether its nodes, partitions,
+// topology and accounts match the cluster file and the cabling.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using testing_slurm::SlurmLab;
 using testing_slurm::value_of;
 using testing_slurm::with_places;
 
-// Servers by the set of backend switches of one tier that their leaves hang below; worked out from the cables alone.
+// Servers by the set of backend switches of one tier above their leaves; derived from the cabling only.
 using Hosts = std::set<std::string>;
 
 Hosts neighbors(const model::Cluster& cluster, model::DeviceId device, model::CableRole role, bool up) {
@@ -73,7 +73,7 @@ Topology read_topology(const std::string& text) {
   return out;
 }
 
-// A cluster without tenants in slurmctld, its nodes asleep in a cloud that needs no slurmd.
+// A cluster without tenants in slurmctld, with its nodes powered down as cloud nodes that need no slurmd.
 struct Asleep {
   std::unique_ptr<SlurmLab> slurm;
   std::string failure;
@@ -86,7 +86,7 @@ Asleep start_asleep(const std::string& name, Rendering& rendering) {
   slurm.install(rendering.sink);
   const std::string keys = slurm.file("keys");
   const Outcome made = slurm.run({"env", "WEFT_ROOT=" + keys, "sh", slurm.file("slurm/make-keys")});
-  // make-keys was moved with the rest of /etc/slurm; MUNGE's key is where it says.
+  // make-keys was moved with the rest of /etc/slurm; MUNGE's key is at the path it uses.
   if (made.code != 0 || !slurm.start_munge(keys + "/etc/munge/munge.key"))
     out.failure = made.out + slurm.log("munged.log");
   Overrides overrides = slurm.site();
@@ -105,7 +105,7 @@ Asleep start_asleep(const std::string& name, Rendering& rendering) {
   return out;
 }
 
-// What slurmctld did not like, but for what this machine lacks: mail, PMIx, cgroups.
+// Errors of slurmctld, except for those due to missing features of this machine: mail, PMIx, cgroups.
 std::string complaints(const SlurmLab& slurm) {
   std::string out;
   for (const std::string& line : lines_of(slurm.log("slurmctld.log"))) {
@@ -136,7 +136,7 @@ TEST(RenderSlurm, OverlayChangesNamedKeysOnly) {
   EXPECT_GT(after.size(), 50U) << "most of the file is tested as it is";
 }
 
-TEST(RenderSlurm, SuperpodOf127StartsAndKnowsItsUnits) {
+TEST(RenderSlurm, SuperpodOf127StartsAndHasItsUnits) {
   for (const char* program : SlurmLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
   const auto rendering =
       load_example("superpod-h100-4su.yaml", {{"\nfabrics:", "\ncontrol_plane: {kind: slurm, pool: bcm}\n\nfabrics:"}});
@@ -225,10 +225,10 @@ TEST(RenderSlurm, TwoThousandNodesInThreeTiers) {
 
 class Pod16 {
  public:
-  static constexpr int kSlurmds = 4;  // of sixteen: enough for the job
+  static constexpr int kSlurmds = 4;  // of sixteen: sufficient for the job
   Pod16() : slurm("slurm16"), rendering(load_example("pod16.yaml")) {}
 
-  // "" when all is up. make_gpus() comes first.
+  // "" when all daemons are up. make_gpus() comes first.
   std::string start() {
     rendering->add_job(
         "job: 1\nname: toy\ntenant: team-alpha\nnodes: 4\nmin_nodes: 2\ncommand: [train.py, \"it's $HOME\"]\n"
@@ -246,7 +246,7 @@ class Pod16 {
     write_conf();
     fake_tools(8);
     if (!slurm.start_controller()) return "slurmctld: " + slurm.log("slurmctld.log");
-    const Outcome late = accounts();  // all but the quotas is there already
+    const Outcome late = accounts();  // everything but the quotas exists already
     if (late.code != 0) return "accounts: " + late.out;
     for (int i = 1; i <= kSlurmds; ++i) {
       char name[16];
@@ -261,7 +261,7 @@ class Pod16 {
 
   Outcome accounts() { return slurm.run({"sh", slurm.file("slurm/accounts"), slurm.file("users")}, 30); }
 
-  // What nvidia-smi and the kernel would say of a sound node with so many GPUs.
+  // Output of nvidia-smi and the kernel for a healthy node with this many GPUs.
   void fake_tools(int gpus) {
     std::string list = "#!/bin/sh\n";
     for (int i = 0; i < gpus; ++i) list += "echo " + std::to_string(i) + ", 0\n";
@@ -307,7 +307,7 @@ class Pod16 {
     EXPECT_TRUE(unused.empty()) << *unused.begin();
     slurm.put("slurm/slurmdbd.conf", conf, 0600);
     slurm.lab.start({"env", "SLURM_CONF=" + slurm.file("slurm/slurmdbd.conf"), "slurmdbd", "-D"});
-    // sacctmgr asks slurmdbd by way of slurm.conf.
+    // sacctmgr contacts slurmdbd through slurm.conf.
     write_conf();
     return Lab::wait(15, [&] { return slurm.run({"sacctmgr", "-n", "list", "cluster"}).code == 0; });
   }
@@ -347,7 +347,7 @@ void check_keys(Pod16& pod) {
 void check_accounts(Pod16& pod) {
   const std::string qos =
       pod.slurm.run({"sacctmgr", "-nP", "show", "qos", "format=name,priority,preempt,gracetime"}).out;
-  // Priorities of the file; the time a checkpoint takes.
+  // Priorities of the file; the time for a checkpoint.
   EXPECT_NE(qos.find("inference-critical|1000000|batch-low,training-high|00:01:30"), std::string::npos) << qos;
   EXPECT_NE(qos.find("training-high|500000|batch-low|00:01:30"), std::string::npos) << qos;
   EXPECT_NE(qos.find("batch-low|100000||00:01:30"), std::string::npos) << qos;
@@ -405,7 +405,7 @@ std::string job_field(SlurmLab& slurm, const std::string& job, const std::string
   return value_of(slurm.run({"scontrol", "show", "job", job, "-o"}).out, key);
 }
 
-// The rendered batch script, with a torchrun that says how it was called and saves when it is told to stop.
+// The rendered batch script, with a torchrun mock that reports its arguments and saves when it is stopped.
 void check_batch(Pod16& pod) {
   SlurmLab& slurm = pod.slurm;
   slurm.put("bin/torchrun",
@@ -435,7 +435,7 @@ void check_batch(Pod16& pod) {
                          "\ntrain.py\nit's $HOME\n--resume_from_checkpoint\n/checkpoints/latest\nTOY=a b\n");
   EXPECT_EQ(job_field(slurm, job, "NumNodes"), "4");
   EXPECT_EQ(job_field(slurm, job, "QOS"), "training-high");
-  // Time is up: the ranks save and the job waits for its next turn.
+  // The time limit is reached: the ranks save and the job is requeued.
   ASSERT_EQ(slurm.run({"scancel", "--batch", "--signal=USR1", job}).code, 0);
   EXPECT_TRUE(Lab::wait(120, [&] { return job_field(slurm, job, "Restarts") == "1"; }))
       << slurm.run({"scontrol", "show", "job", job}).out << Lab::contents(output);

@@ -1,4 +1,5 @@
-// SONiC's files against SONiC's own YANG models (libyang), and the properties of the design that they must carry.
+// SONiC files validated against SONiC's own YANG models (libyang), and the properties of the design that they must
+// have.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Variant {
   Edits edits;
 };
 
-// Every fabric on SONiC, and what its switches can differ in: models, tiers, addressing, trust, watchdog.
+// Every fabric on SONiC, with variants of its switches: models, tiers, addressing, trust, watchdog.
 std::vector<Variant> variants() {
   const std::string pod = "pod16.yaml";
   const std::pair<std::string, std::string> storage{"system: cumulus", "system: sonic"};
@@ -71,7 +72,7 @@ std::vector<Variant> variants() {
   };
 }
 
-constexpr int kSeconds = 60;  // far more than it takes, for machines that do much else
+constexpr int kSeconds = 60;  // far more than needed, for busy machines
 
 #define NEEDS_YANG()                            \
   WEFT_NEEDS_DATA("schemas/sonic-yang-models"); \
@@ -85,7 +86,7 @@ Outcome hold(Lab& lab, const std::string& mode, const Words& files) {
   return lab.run(words, kSeconds);
 }
 
-// Renders a variant into the lab's folder and gives the paths of its config_db.json files.
+// Renders a variant into the lab's folder and returns the paths of its config_db.json files.
 Words write_variant(const Variant& variant, const Lab& lab) {
   auto rendering = load_example(variant.example, variant.edits);
   if (rendering == nullptr) return {};
@@ -123,14 +124,14 @@ TEST(RenderSonic, ValidationAgreesWithSonicsOwnVectors) {
   std::cout << outcome.out.substr(0, outcome.out.find('\n')) << "\n";
 }
 
-// One rendered switch beside the design.
+// One rendered switch with the design.
 struct Switch {
   const Rendering& rendering;
   model::DeviceId id;
   Json config;
 
   [[nodiscard]] const model::Cluster& cluster() const { return rendering.cluster(); }
-  // A table, empty when it is not there.
+  // A table, empty if it does not exist.
   [[nodiscard]] const Json& table(const std::string& name) const {
     static const Json empty = Json::object();
     return config.contains(name) ? config.at(name) : empty;
@@ -233,8 +234,9 @@ TEST_P(SonicProperties, HostsAreInTheirVlanAndFindTheirGateway) {
   }
 }
 
-// DSCP to class to group and queue: the data's own all the way, lossless where the design pauses, marked and shared.
-TEST_P(SonicProperties, TheLosslessClassIsOneFromEndToEnd) {
+// DSCP to class to group and queue: the data's own all the way, lossless if the design uses PFC, with ECN and its
+// share.
+TEST_P(SonicProperties, LosslessClassIsConsistentEndToEnd) {
   const auto rendering = load_example(GetParam().example, GetParam().edits);
   ASSERT_NE(rendering, nullptr);
   rendering->render("sonic");
@@ -292,7 +294,7 @@ TEST_P(SonicProperties, TheLosslessClassIsOneFromEndToEnd) {
   }
 }
 
-// Both ends of every link between SONiC switches name each other's number, and links of a fabric are all in BGP.
+// Both ends of every link between SONiC switches name each other's AS number, and all links of a fabric are in BGP.
 TEST_P(SonicProperties, BothEndsOfALinkAgree) {
   const auto rendering = load_example(GetParam().example, GetParam().edits);
   ASSERT_NE(rendering, nullptr);
@@ -326,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, SonicProperties, ::testing::ValuesIn(variants
                            return name;
                          });
 
-// `weft check` reads what was rendered, SONiC and NVUE, and must have no more to say than of the design alone.
+// `weft check` of the rendered files, SONiC and NVUE, must have no findings beyond those of the design alone.
 TEST(RenderSonic, CheckFindsNothingInWhatWasRendered) {
   Lab lab("sonic_check");
   for (const char* example : {"pod16.yaml", "pod32.yaml", "nexus8.yaml", "superpod-h100-4su.yaml"}) {
@@ -355,7 +357,7 @@ TEST(RenderSonic, CheckFindsNothingInWhatWasRendered) {
   }
 }
 
-// Free text of the cluster file never becomes a server of its own in a document.
+// Free text of the cluster file never becomes a separate server in a document.
 TEST(RenderSonic, FreeTextStaysInItsPlace) {
   const auto rendering = load_example("pod16.yaml", {{"syslog: 10.128.0.10", "syslog: 'a b\"}, \"X'"}});
   ASSERT_NE(rendering, nullptr);

@@ -1,5 +1,5 @@
-// Terraform files held against the rules of its JSON syntax and against what the providers document. There is no
-// Terraform to run here: what it would refuse when it reads and plans is looked for by hand.
+// Terraform files checked against the rules of its JSON syntax and against the providers' documentation. Terraform
+// itself is not available here: errors that it would report when parsing and planning are checked by this test.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,8 +24,8 @@ const Names& top_level() {
   return kKeys;
 }
 
-// Arguments that a person may set, from the documentation of hashicorp/helm 3 (resources/release) and of
-// CiscoDevNet/intersight 1.0.77 (website/docs/r); what every resource may have is in kMeta.
+// Arguments that a user may set, from the documentation of hashicorp/helm 3 (resources/release) and of
+// CiscoDevNet/intersight 1.0.77 (website/docs/r); arguments common to all resources are in kMeta.
 const std::map<std::string, Names>& arguments() {
   static const Names kPolicy = {"name", "description", "organization", "tags", "moid", "profiles"};
   static const auto with = [](Names more) {
@@ -107,7 +107,7 @@ const std::map<std::string, Names>& token_values() {
 const Names kMeta = {"for_each", "count", "depends_on", "lifecycle", "provider"};
 const std::regex kIdentifier("[A-Za-z_][A-Za-z0-9_-]*");
 
-// All files of a folder are one configuration to Terraform.
+// Terraform treats all files of a folder as one configuration.
 struct Configuration {
   Sources sources;
   Diagnostics diagnostics;
@@ -246,11 +246,11 @@ TEST(RenderTerraform, CiscoServersHaveProfiles) {
     }
   }
   const YamlNode& root = configuration.files.at("terraform/intersight.tf.json");
-  // One profile for each server, by name.
+  // One profile per server, by name.
   Names names;
   for (const YamlEntry& entry : root.find("locals")->find("servers_blades")->entries) names.insert(entry.key);
   EXPECT_EQ(names, (Names{"blades001", "blades002", "blades003", "blades004"}));
-  // The links of a blade end on its VICs, two of each fabric; a C885A has no VIC at all.
+  // The links of a blade end on its VICs, two per fabric; a C885A has no VIC at all.
   const YamlNode* vnics = root.find("resource")->find("intersight_vnic_eth_if");
   ASSERT_NE(vnics, nullptr);
   Names blades;
@@ -264,8 +264,8 @@ TEST(RenderTerraform, CiscoServersHaveProfiles) {
   EXPECT_EQ(bios->find("pool-rack")->find("intel_hyper_threading_tech")->scalar, "disabled");
 }
 
-// What a person wrote is text to Terraform, never an expression.
-TEST(RenderTerraform, TextIsNoExpression) {
+// User text is a literal to Terraform, never an expression.
+TEST(RenderTerraform, UserTextIsNoExpression) {
   const auto rendering = terraform_of(load_rendering(kCisco));
   ASSERT_NE(rendering, nullptr);
   const std::string text = rendering->sink.content("terraform/intersight.tf.json");
@@ -286,7 +286,7 @@ TEST(RenderTerraform, CredentialsAreSensitiveAndHaveNoDefault) {
   }
 }
 
-// Versions are exact, and every file of values that a release names is in the tree.
+// Versions are exact, and every values file that a release names is in the tree.
 TEST(RenderTerraform, ReleasesArePinned) {
   const auto rendering = terraform_of(load_example("pod32.yaml"));
   ASSERT_NE(rendering, nullptr);

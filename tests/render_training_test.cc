@@ -1,5 +1,5 @@
-// Training jobs for Kubernetes: valid for the API server, whole in themselves, and with a first container whose script
-// is run here, in a network namespace with the pod's interfaces.
+// Training jobs for Kubernetes: valid for the API server, complete, and with an init container whose script is run
+// here, in a network namespace with the pod's interfaces.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -62,7 +62,7 @@ const YamlNode* replicated_job(const std::vector<YamlNode>& list) {
   return jobs == nullptr || jobs->items.empty() ? nullptr : jobs->items[0].find("template");
 }
 
-// The pod template of a form.
+// The pod template of a job kind.
 const YamlNode* pod_of(const std::vector<YamlNode>& list, const std::string& form) {
   if (form == "pytorchjob")
     return config::node_at(of_kind(list, "PyTorchJob"), "spec.pytorchReplicaSpecs.Worker.template");
@@ -91,7 +91,7 @@ Value to_value(const YamlNode& node) {
   return !node.quoted && number.ok() ? Value(*number) : Value(node.scalar);
 }
 
-// TrainingRuntime has no schema here; what is in it is a Job's.
+// TrainingRuntime has no schema here; its contents are those of a Job.
 std::string runtime_as_job(const std::vector<YamlNode>& list) {
   Value job = to_value(*replicated_job(list));
   job["metadata"].set("name", "runtime").set("namespace", "default");
@@ -144,7 +144,7 @@ TEST(RenderTraining, ValidWithQueuesAndOddTexts) {
   for (const YamlNode& word : container_of(pod)->find("command")->items) words.push_back(word.scalar);
   ASSERT_GT(words.size(), 4U);
   const std::vector<std::string> last(words.end() - 4, words.end());
-  // $$( is how Kubernetes writes $( that is not a reference.
+  // $$( is the Kubernetes escape for a literal $(.
   EXPECT_EQ(last, (std::vector<std::string>{"a b.py", "it's \"so\": {x}", "$$(HOME) $HOME", "- no"}));
 }
 
@@ -155,10 +155,10 @@ std::map<std::string, std::string> pairs(const YamlNode* mapping) {
   return out;
 }
 
-TEST(RenderTraining, PodsFitTheDesign) {
+TEST(RenderTraining, PodsMatchTheDesign) {
   const auto rendering = render_job(example_job());
   ASSERT_NE(rendering, nullptr);
-  // One virtual function for each cable of a server on backend and storage.
+  // One virtual function per cable of a server on backend and storage.
   const model::Cluster& cluster = rendering->cluster();
   std::size_t rails = 0;
   for (const model::PortId id : cluster.ports_of(cluster.find_device("train001"))) {
@@ -196,7 +196,7 @@ TEST(RenderTraining, PodsFitTheDesign) {
   }
 }
 
-TEST(RenderTraining, RanksMeetWhereANameLeads) {
+TEST(RenderTraining, RendezvousNameResolvesToAPod) {
   const auto rendering = render_job(example_job());
   ASSERT_NE(rendering, nullptr);
   const auto list = documents(*rendering, "indexed");
@@ -279,7 +279,7 @@ TEST(RenderTraining, ScriptReadsTheAddressesOfRealInterfaces) {
   EXPECT_EQ(outcome.code, 0) << outcome.out;
   EXPECT_EQ(script.ranks(), expected_ranks());
 
-  // An image without iproute2: Python asks the kernel.
+  // An image without iproute2: Python queries the kernel.
   std::filesystem::create_directory(script.lab.folder() / "bin");
   for (const char* tool : {"sed", "head", "mv", "cat", "python3"})
     std::filesystem::create_symlink(std::string("/usr/bin/") + tool, script.lab.folder() / "bin" / tool);
@@ -299,7 +299,7 @@ TEST(RenderTraining, ScriptReadsTheAddressesOfRealInterfaces) {
   }
 }
 
-TEST(RenderTraining, ScriptRefusesAnOddIndex) {
+TEST(RenderTraining, ScriptRejectsAnInvalidIndex) {
   Script script("x");
   EXPECT_NE(script.run().code, 0);
   EXPECT_EQ(script.ranks(), "");

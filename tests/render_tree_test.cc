@@ -1,5 +1,5 @@
-// weft render and weft diff from outside: trees that are complete or absent, byte for byte the same each time, held
-// against the design by weft check, and what a change would do.
+// End-to-end tests of weft render and weft diff: trees that are complete or absent and reproducible byte for byte,
+// checked against the design by weft check, and the effect of a change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ class RenderTree : public ::testing::Test {
   Lab lab_{"render"};
 };
 
-TEST_F(RenderTree, IsTheSameEachTimeAndListsWhatItHolds) {
+TEST_F(RenderTree, IsReproducibleAndListsItsFiles) {
   const Words render = {"render", example("pod16.yaml"), "--job", example("train.job.yaml"), "-q"};
   for (const char* folder : {"a", "b"}) {
     Words words = render;
@@ -82,7 +82,7 @@ TEST_F(RenderTree, IsTheSameEachTimeAndListsWhatItHolds) {
   EXPECT_EQ(listed.size() + 1, a.size());
 }
 
-// Secrets are referred to, never written.
+// Secrets are referenced, never written.
 TEST_F(RenderTree, HoldsNoSecrets) {
   ASSERT_EQ(weft({"render", example("pod16.yaml"), "-o", path("a"), "--job", example("train.job.yaml"), "-q"}).code, 0);
   for (const auto& [name, text] : tree_of(path("a"))) {
@@ -91,7 +91,7 @@ TEST_F(RenderTree, HoldsNoSecrets) {
   }
 }
 
-TEST_F(RenderTree, LosesNothingThatIsNotWefts) {
+TEST_F(RenderTree, KeepsFilesThatAreNotFromWeft) {
   const Words render = {"render", example("pod16.yaml"), "-o", path("a"), "-t", "slurm", "-q"};
   ASSERT_EQ(weft(render).code, 0);
   ASSERT_EQ(weft(render).code, 0) << "a tree as weft left it is replaced";
@@ -111,7 +111,7 @@ TEST_F(RenderTree, LosesNothingThatIsNotWefts) {
   EXPECT_NE(Lab::contents(path("a/slurm/slurm.conf")), "changed\n");
 }
 
-TEST_F(RenderTree, SaysWhatCannotBe) {
+TEST_F(RenderTree, RejectsInvalidInput) {
   EXPECT_EQ(weft({"render", example("pod16.yaml"), "-o", path("a"), "-t", "sonik"}).code, 2);
   EXPECT_EQ(weft({"render", example("pod16.yaml"), "-o", path("a"), "--set", "ipam=dhcp"}).code, 2);
   EXPECT_EQ(weft({"render", example("pod16.yaml")}).code, 2);
@@ -134,9 +134,9 @@ TEST_F(RenderTree, DiffFindsNothingWhereNothingChanged) {
   EXPECT_THAT(same.out, HasSubstr("No difference."));
 }
 
-// Another DSCP: every switch of the backend changes. Out-of-band is not concerned; spines come one at a time before
-// leaves, each is drained first, and leaves have their servers drained.
-TEST_F(RenderTree, DiffSaysTheRiskAndASafeOrder) {
+// A different DSCP: every backend switch changes, out-of-band is not affected; spines come one at a time before leaves,
+// each is drained first, and the servers of leaves are drained.
+TEST_F(RenderTree, DiffReportsTheRiskAndASafeOrder) {
   ASSERT_EQ(weft({"render", example("pod16.yaml"), "-o", path("a"), "-q"}).code, 0);
   const std::string changed = edited("pod16.yaml", "dscp: 26", "dscp: 28");
   const Outcome diff = weft({"diff", changed, path("a"), "--output", "json"});
@@ -161,7 +161,7 @@ TEST_F(RenderTree, DiffSaysTheRiskAndASafeOrder) {
   }
 }
 
-TEST_F(RenderTree, DiffAgainstWhatASwitchRuns) {
+TEST_F(RenderTree, DiffAgainstTheRunningConfig) {
   ASSERT_EQ(weft({"render", example("pod16.yaml"), "-o", path("a"), "-t", "sonic", "-q"}).code, 0);
   Json running = Json::parse(Lab::contents(path("a/sonic/be-spine001/config_db.json")));
   const std::string port = running["PORT"].begin().key();
@@ -182,7 +182,7 @@ TEST_F(RenderTree, DiffAgainstWhatASwitchRuns) {
   EXPECT_THAT(by_name.out, HasSubstr("the link flaps"));
 }
 
-// Nothing rendered is not "no difference", and not a tree.
+// An empty rendering is an error: neither "no difference" nor a tree.
 TEST_F(RenderTree, TargetsThatRenderNothingAreAnError) {
   const Outcome none = weft({"render", example("nexus8.yaml"), "-o", path("a"), "-t", "sonic"});
   EXPECT_EQ(none.code, 2) << none.out;
@@ -205,7 +205,7 @@ TEST_F(RenderTree, TargetsThatRenderNothingAreAnError) {
     EXPECT_THAT(nothing.out, HasSubstr("`sonic`"));
   }
   EXPECT_EQ(weft({"diff", example("nexus8.yaml"), "train001=" + path("a/nxos/be-train-u001-leaf1.cfg")}).code, 2);
-  // A recognized file of a switch that the target does not concern.
+  // A recognized file of a switch that the target does not cover.
   EXPECT_EQ(weft({"diff", example("nexus8.yaml"), path("a/nxos/be-train-u001-leaf1.cfg"), "-t", "nvue"}).code, 2);
 }
 

@@ -31,7 +31,7 @@ struct Rendering {
 
   [[nodiscard]] const model::Cluster& cluster() const { return *loaded->cluster; }
   [[nodiscard]] render::RenderInput input() const { return {*loaded->cluster, *plan, options, jobs}; }
-  // Renders a target or a group; nothing happens where it does not apply.
+  // Renders a target or a group; does nothing if it does not apply.
   void render(std::string_view name) {
     const auto targets = render::find_targets(name);
     ASSERT_FALSE(targets.empty()) << name;
@@ -68,7 +68,7 @@ inline std::unique_ptr<Rendering> load_rendering(const std::string& text) {
   return rendering;
 }
 
-// examples/NAME with each first text, which must be there, replaced by the second.
+// examples/NAME with each first text, which must occur, replaced by the second.
 inline std::unique_ptr<Rendering> load_example(const std::string& name, const Edits& edits = {}) {
   auto text = read_file(source_path("examples/" + name));
   EXPECT_TRUE(text.ok());

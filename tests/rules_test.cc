@@ -1,5 +1,5 @@
-// Every rule of every area: the tables are complete, the good examples give no finding, and the example of each rule
-// triggers that rule and no other.
+// All rules: the tables are complete, the good examples have no findings, and the example of each rule triggers that
+// rule and no other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ TEST(Rules, TablesAreComplete) {
   }
 }
 
-TEST(Rules, FindRuleTakesAnyCase) {
+TEST(Rules, FindRuleIgnoresCase) {
   ASSERT_NE(check::find_rule("be001"), nullptr);
   EXPECT_EQ(check::find_rule("be001"), check::find_rule("BE001"));
   EXPECT_EQ(check::find_rule("BE000"), nullptr);

@@ -1,4 +1,4 @@
-// `weft sched replay` from outside: what it prints and writes, and how it refuses what makes no sense.
+// End-to-end tests of `weft sched replay`: its output and files, and how it rejects invalid input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing_program::Outcome;
 using testing_program::ProgramTest;
 using testing_program::Words;
 
-// Two servers of 8: a holds one for 10 s, b wants both, c fits before b may start, d does not.
+// Two servers with 8 GPUs: a uses one for 10 s, b needs both, c fits before b can start, d does not.
 const std::string kTrace =
     "name,tenant,submit,gpus,tasks,run_time,limit\n"
     "a,x,0,8,1,10,10\nb,x,1,8,2,5,5\nc,y,2,8,1,8,8\nd,y,3,8,1,20,20\n";
@@ -48,7 +48,7 @@ TEST_F(SchedTest, PoliciesSideBySide) {
   const Json all = json({"--plain", "2x8", trace(), "--policy", "fifo,easy"});
   const Json& rows = all.at("policies");
   ASSERT_EQ(rows.size(), 2U);
-  // Strict: starts 0, 10, 15, 15, ends at 35. With a reservation for b: c goes at 2, d at 15: the same end.
+  // Strict: starts 0, 10, 15, 15, ends at 35. With a reservation for b: c starts at 2, d at 15: the same end.
   EXPECT_DOUBLE_EQ(rows[0].at("wait_mean_s").get<double>(), (0 + 9 + 13 + 12) / 4.0);
   EXPECT_DOUBLE_EQ(rows[1].at("wait_mean_s").get<double>(), (0 + 9 + 0 + 12) / 4.0);
   EXPECT_DOUBLE_EQ(rows[0].at("makespan_s").get<double>(), 35);
@@ -73,34 +73,34 @@ TEST_F(SchedTest, FilesAreWritten) {
   EXPECT_THAT(contents(in_folder("plot.svg")), HasSubstr("<polyline"));
 }
 
-TEST_F(SchedTest, TheSameLineGivesTheSameBytes) {
+TEST_F(SchedTest, SameCommandLineGivesTheSameBytes) {
   const Words words = {"--plain", "2x8", trace(), "-o", "ndjson"};
   EXPECT_EQ(replay(words).out, replay(words).out);
 }
 
-TEST_F(SchedTest, QuotasHoldJobsBack) {
+TEST_F(SchedTest, QuotasLimitJobs) {
   // y may use 4 GPUs and borrow none: its jobs of 8 never start.
   const Json all = json({"--plain", "2x8", trace(), "--policy", "easy", "--tenant", "y=4,borrow=0"});
   EXPECT_EQ(all.at("policies")[0].at("never_started"), 2);
 }
 
-TEST_F(SchedTest, LostServersThrowJobsBack) {
+TEST_F(SchedTest, LostServersRestartJobs) {
   const Json all = json({"--plain", "2x8", trace(), "--policy", "fifo", "--first", "1", "--lose", "node-[1-2]@4s+6s"});
   EXPECT_EQ(all.at("policies")[0].at("failures"), 1);
-  // 4 s done and lost, both servers back at 10 s, all 10 s again.
+  // 4 s done and lost, both servers back at 10 s, then all 10 s again.
   EXPECT_DOUBLE_EQ(all.at("policies")[0].at("makespan_s").get<double>(), 20);
   EXPECT_DOUBLE_EQ(all.at("policies")[0].at("lost_gpu_hours").get<double>(), 32.0 / 3600);
 }
 
-TEST_F(SchedTest, AClusterFileIsAMachine) {
+TEST_F(SchedTest, ClusterFileDefinesTheMachine) {
   const Json all = json({source_dir() + "/examples/pod32.yaml", trace(), "--policy", "weft"});
   EXPECT_EQ(all.at("policies")[0].at("started"), 4);
   EXPECT_EQ(all.at("replay").at("gpus"), 256);
 }
 
-// Servers in units of 8 with 4:1 between them. A gang of two pipeline stages that gets half of two units sends every
-// activation over the uplinks and runs longer than in the trace; in one unit it runs as long.
-TEST_F(SchedTest, ATrainingJobRunsAsFastAsItsPlacementLets) {
+// Servers in units of 8 with 4:1 between them. A gang with two pipeline stages that gets half of two units sends every
+// activation over the uplinks and runs longer than in the trace; in one unit it runs as long as in the trace.
+TEST_F(SchedTest, TrainingJobRunTimeDependsOnPlacement) {
   std::string cluster = contents(source_dir() + "/examples/pod32.yaml");
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {"unit: 32", "unit: 8"}, {"spines: 4, ", ""}, {"oversubscription: 1:1", "oversubscription: 8:1"}}) {

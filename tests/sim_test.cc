@@ -1,4 +1,4 @@
-// `weft sim` from outside: what it prints, its exit codes, files, and Ctrl-C.
+// End-to-end tests of `weft sim`: its output, exit codes, files, and Ctrl-C.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ Words small_with(const Words& more) {
 }
 
 // One 1 MB transfer over one switch at 100 Gb/s: 245 packets of 64 B header, 244 of them with 4096 B payload and one
-// with 576, on two links of 1 us. The last packet waits at the switch for the full one before it: all is there after
+// with 576, on two links of 1 us. The last packet waits at the switch for the full one before it: the transfer takes
 // the serialization of everything on the first link, of a full packet on the second, and both delays.
 TEST_F(SimTest, OneTransferByAlgebra) {
   const std::string flows = file("one.flows", "0 0 1 1000000 0 -1\n");
@@ -146,7 +146,7 @@ TEST_F(SimTest, PicturesAreWritten) {
   EXPECT_THAT(lost.err, HasSubstr("/nowhere/heat.svg"));
 }
 
-TEST_F(SimTest, ARunThatIsCutIsPartial) {
+TEST_F(SimTest, TruncatedRunIsPartial) {
   const Json result = json(small_with({"--bytes", "10MB", "--until", "50us"}), 3);
   EXPECT_THAT(result["summary"]["state"].get<std::string>(), StartsWith("cut at 50 us: 16 of 16 transfers"));
 }
@@ -161,15 +161,15 @@ TEST_F(SimTest, DeadlockIsAResult) {
       std::any_of(stuck["storm"].begin(), stuck["storm"].end(), [](const Json& row) { return row["cycle"] == true; }));
 }
 
-TEST_F(SimTest, CtrlCPrintsWhatIsKnown) {
+TEST_F(SimTest, CtrlCPrintsPartialResults) {
   const pid_t child = start(command({"traffic", "--topology", "fat-tree:1024", "--bytes", "1GB"}));
-  ASSERT_TRUE(wait_until_caught(child, SIGINT));  // before, the signal ends it as it ends every program
+  ASSERT_TRUE(wait_until_caught(child, SIGINT));  // earlier the signal would end it by default
   ASSERT_EQ(::kill(child, SIGINT), 0);
   const Outcome outcome = wait(child);
   EXPECT_EQ(outcome.code, 3) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("interrupted at"));
   EXPECT_THAT(outcome.out, HasSubstr("Hottest links"));
-  EXPECT_THAT(outcome.err, IsEmpty());  // no progress where nobody watches
+  EXPECT_THAT(outcome.err, IsEmpty());  // no progress output without a terminal
 }
 
 TEST_F(SimTest, Collective) {
@@ -197,7 +197,7 @@ TEST_F(SimTest, Collective) {
   EXPECT_TRUE(all["sizes"][2]["error_percent"].is_null());
 }
 
-// Every host to its own spine: only hosts and NICs can be the limit. TCP is slower than RDMA, at every fidelity alike.
+// Every host to its own spine: only hosts and NICs can be the bottleneck. TCP is slower than RDMA, at every fidelity.
 TEST_F(SimTest, TcpLosesAThirdToTwoThirdsOfRdma) {
   const Words fabric = {"--topology", "leaf-spine:4x4x4", "--link-rate", "100G", "--routing", "d-mod-k"};
   const auto with = [&](Words words, const Words& more) {
@@ -231,8 +231,8 @@ TEST_F(SimTest, TcpLosesAThirdToTwoThirdsOfRdma) {
   EXPECT_THAT(tcp["notes"].dump(), HasSubstr("RDMA avoids it"));
 }
 
-// GPUs of a host talk over NVLink: hierarchical is the default, and much faster than what one NIC could do.
-TEST_F(SimTest, ClustersJustWork) {
+// GPUs of a host communicate over NVLink: hierarchical is the default, and much faster than one NIC could be.
+TEST_F(SimTest, ClusterFilesRunWithDefaults) {
   const Json result = json({"collective", example("pod16.yaml"), "--min-bytes", "1GB", "--max-bytes", "1GB"});
   EXPECT_EQ(result["summary"]["algorithm"], "hierarchical");
   EXPECT_EQ(result["summary"]["ranks"], 128);
@@ -267,7 +267,7 @@ struct Refused {
   std::string why;
 };
 
-TEST_F(SimTest, BadLinesEndWithAClearMessage) {
+TEST_F(SimTest, BadCommandLinesEndWithAClearMessage) {
   const std::string cluster = example("pod16.yaml");
   const std::vector<Refused> lines = {
       {{"traffic"}, "missing network"},

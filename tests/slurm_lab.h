@@ -1,6 +1,6 @@
-// The rendered Slurm configuration in real daemons on one machine. The files are used as they are, but for settings
-// that belong to the site: paths, ports, users, cgroups. Each of those is named here, so that a test fails when a file
-// is changed in any other way.
+// The rendered Slurm configuration in real daemons on one machine. The files are used unchanged, except for
+// site-specific settings: paths, ports, users, cgroups. Each of those is listed here, so that a test fails if a file is
+// changed in any other way.
 #pragma once
 
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ inline std::string replaced(std::string text, const std::string& from, const std
   return text;
 }
 
-// Settings by key: the line that stands for them, "" to leave them out. A key that comes again is dropped.
+// Settings by key: the replacement line, "" to remove them. A repeated key is dropped.
 using Overrides = std::map<std::string, std::string>;
 
 inline std::string overlaid(const std::string& text, const Overrides& overrides, std::set<std::string>* unused) {
@@ -59,7 +59,7 @@ inline std::string overlaid(const std::string& text, const Overrides& overrides,
   return out;
 }
 
-// A node's line with places of the test behind it.
+// A node's line with paths of the test appended.
 inline std::string with_places(const std::string& conf, const std::string& state, int first_port) {
   std::string out;
   int port = first_port;
@@ -102,7 +102,7 @@ class SlurmLab {
 
   static constexpr const char* kPrograms[] = {"slurmctld", "slurmd", "munged", "sinfo", "scontrol"};
 
-  // What any site changes, whatever is tested.
+  // Site-specific changes needed by every test.
   [[nodiscard]] Overrides site() const {
     const std::string d = lab.folder().string();
     return {{"SlurmctldHost", "SlurmctldHost=localhost(127.0.0.1)"},
@@ -117,7 +117,7 @@ class SlurmLab {
             {"SlurmdLogFile", "SlurmdLogFile=" + d + "/log/slurmd-%n.log"},
             {"AuthType", "AuthType=auth/munge\nAuthInfo=socket=" + d + "/run/munge.socket"},
             {"AuthAltParameters", "AuthAltParameters=jwt_key=" + d + "/keys/etc/slurm/jwt_hs256.key"},
-            // The machine of the test has no cgroups to give away.
+            // The test machine has no cgroups to delegate.
             {"ProctrackType", "ProctrackType=proctrack/linuxproc"},
             {"TaskPlugin", "TaskPlugin=task/none"},
             {"JobAcctGatherType", "JobAcctGatherType=jobacct_gather/none"},
@@ -132,7 +132,7 @@ class SlurmLab {
             {"TaskProlog", "TaskProlog=" + d + "/slurm/task-prolog"}};
   }
 
-  // The rendered tree, with /etc/slurm below the lab's folder in scripts. cgroup.conf stays away: see site().
+  // The rendered tree, with /etc/slurm below the lab's folder in scripts. cgroup.conf is omitted: see site().
   void install(const render::MemorySink& sink) {
     const std::string d = lab.folder().string();
     for (const auto& [path, rendered] : sink.files) {
@@ -156,7 +156,7 @@ class SlurmLab {
     ::chmod(file(name).c_str(), mode);
   }
 
-  // GPUs are clones of /dev/null; false where none can be made.
+  // GPUs are clones of /dev/null; false if none can be created.
   bool make_gpus(int count) {
     for (int i = 0; i < count; ++i) {
       if (::mknod(file("dev/nvidia" + std::to_string(i)).c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) return false;

@@ -1,4 +1,4 @@
-// The batch script of a sweep, run by bash as Slurm would: each task gets its points, and no word is taken apart.
+// The batch script of a sweep, run by bash like Slurm would: each task gets its points, and no argument is split.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,16 +25,16 @@ std::string task_of(const std::string& script, std::uint64_t task) {
   return outcome.out;
 }
 
-TEST(SweepScript, WordsArriveWhole) {
+TEST(SweepScript, ArgumentsAreNotSplit) {
   workload::SlurmSweep sweep;
   sweep.points = 8;
   sweep.command = {"printf", "[%s]", "it's $HOME `x`", "a b", "job.nodes=1,2", ""};
   EXPECT_EQ(task_of(workload::slurm_sweep_script(sweep), 5), "[it's $HOME `x`][a b][job.nodes=1,2][][--point][5]");
 }
 
-TEST(SweepScript, EveryPointIsPlayedOnce) {
+TEST(SweepScript, EveryPointRunsOnce) {
   workload::SlurmSweep sweep;
-  sweep.points = 2'500;  // three a task
+  sweep.points = 2'500;  // three per task
   sweep.command = {"echo"};
   const std::string script = workload::slurm_sweep_script(sweep);
   EXPECT_EQ(task_of(script, 0), "--point 0\n--point 1\n--point 2\n");

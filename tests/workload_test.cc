@@ -1,4 +1,4 @@
-// `weft sim workload` from outside: workloads of SimAI and traces of Chakra on the example clusters.
+// End-to-end tests of `weft sim workload`: SimAI workloads and Chakra traces on the example clusters.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,8 +90,8 @@ class WorkloadTest : public testing::Test {
   static inline fs::path folder_;
 };
 
-// Forward, backward and weight gradients of both micro-batches add up; all tensor communication stands in the way.
-TEST_F(WorkloadTest, ASimaiWorkload) {
+// Forward, backward and weight gradients of both micro-batches add up; all tensor communication is exposed.
+TEST_F(WorkloadTest, SimaiWorkload) {
   const Json result = json({example("pod32.yaml"), example("workload/dense_tp4_dp8.txt")});
   EXPECT_EQ(result["kind"], "workload");
   const Json& summary = result["summary"];
@@ -112,7 +112,7 @@ TEST_F(WorkloadTest, ASimaiWorkload) {
   }
 }
 
-TEST_F(WorkloadTest, APipelineHasABubble) {
+TEST_F(WorkloadTest, PipelineHasABubble) {
   const Outcome outcome = run({example("pod32.yaml"), example("workload/moe_ep8_pp4.txt")});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("Pipeline bubble:"));
@@ -132,7 +132,7 @@ TEST_F(WorkloadTest, ChakraTracesByTheirPrefix) {
   EXPECT_EQ(result["summary"]["compute_us"], 810);
   // 64 MiB over NVLink (370.8 GB/s), 14 steps: longer than the kernel beside it.
   const double reduce = 8.4 + 14 * 3.4 + 1.75 * (1 << 26) / 370.8e9 * 1e6;
-  // A ring by hand; NCCL takes NVLS where it is faster, so the run may be a little shorter.
+  // A ring computed by hand; NCCL uses NVLS if it is faster, so the run may be a little shorter.
   EXPECT_NEAR(result["summary"]["total_us"].get<double>(), 500 + reduce + 10, 0.06 * (500 + reduce + 10));
   EXPECT_NEAR(result["summary"]["exposed_us"].get<double>(), result["summary"]["total_us"].get<double>() - 810, 0.01);
 }
@@ -167,7 +167,7 @@ TEST_F(WorkloadTest, GroupsFromAFile) {
   EXPECT_EQ(result["communication"][0]["ranks"], 2);
 }
 
-TEST_F(WorkloadTest, WhatIsWrongIsSaid) {
+TEST_F(WorkloadTest, ErrorsAreReported) {
   const auto refused = [&](const Words& words, const std::string& why) {
     Words all = {example("pod32.yaml")};
     all.insert(all.end(), words.begin(), words.end());

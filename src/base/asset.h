@@ -1,5 +1,5 @@
 // Assets: scripts, playbooks, style sheets and other texts of the folder assets/, which the build embeds
-// (cmake/Embed.cmake), and templates of them. Each is a file of its own language, so that its tools read it.
+// (cmake/Embed.cmake), and templates made of them. Each is a file in its own language, so the usual tools can check it.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct AssetPath {
   char text[size] = {};
 };
 
-// The text of assets/<path>: asset<"cli/completion.fish">(). A path without a file is an undefined reference when the
-// executable is linked; tests/assets_test.py names it.
+// The text of assets/<path>: asset<"cli/completion.fish">(). A path without a file is an undefined reference at link
+// time; tests/assets_test.py names the path.
 template <AssetPath path>
 [[nodiscard]] std::string_view asset();
 
@@ -27,10 +27,9 @@ struct Placeholder {
   std::string_view value;
 };
 
-// `text` with the value of each placeholder where @NAME@ stands (upper-case letters, digits and '_', a letter first).
-// One that is alone on its line stands for any number of lines. Values are taken as they are, and not searched for
-// placeholders. A placeholder of the text without a value and a
-// value without a placeholder are mistakes of ours.
+// Replaces each placeholder @NAME@ of `text` by its value (upper-case letters, digits and '_', starting with a letter).
+// A placeholder alone on its line may expand to any number of lines. Values are inserted unchanged and are not searched
+// for placeholders. A placeholder without a value, or a value without a placeholder, is a programming error.
 [[nodiscard]] std::string fill_template(std::string_view text, std::initializer_list<Placeholder> values);
 
 }  // namespace weft

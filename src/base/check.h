@@ -1,5 +1,5 @@
-// CHECK: an invariant that must hold in every build, release included. It is for mistakes of ours; whatever can go
-// wrong with input from outside is a Result or a Diagnostic instead.
+// CHECK: an invariant that must hold in every build, release included. It is for programming errors; errors caused by
+// external input are a Result or a Diagnostic instead.
 #pragma once
 
 namespace weft {

@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMaxColumns = 160;    // of a quoted source line
-constexpr std::size_t kWindowBytes = 1024;  // looked at on either side of the caret: lines may be megabytes long
+constexpr std::size_t kWindowBytes = 1024;  // scanned on either side of the caret: lines may be megabytes long
 constexpr std::size_t kMaxWordToCompare = 256;
 constexpr std::string_view kDots = "...";
 
@@ -45,7 +45,7 @@ std::string painted(std::string_view text, const char* paint, bool color) {
   return color ? fmt::format("{}{}\x1b[0m", paint, text) : std::string(text);
 }
 
-// One code point of a source line as it will be shown.
+// One code point of a source line as displayed.
 struct Glyph {
   std::string text;
   std::size_t width = 1;
@@ -79,8 +79,8 @@ std::size_t width_of(const std::vector<Glyph>& glyphs, std::size_t first, std::s
   return width;
 }
 
-// Picks the glyphs [first, last) to show: all when they fit, else those around the caret. Half the room goes to what
-// stands before the caret.
+// Selects the glyphs [first, last) to show: all if they fit, else those around the caret. Half the width is for text
+// before the caret.
 std::pair<std::size_t, std::size_t> visible_part(const std::vector<Glyph>& glyphs, std::size_t caret, bool whole) {
   if (whole && width_of(glyphs, 0, glyphs.size()) <= kMaxColumns) return {0, glyphs.size()};
   const std::size_t room = kMaxColumns - 2 * kDots.size();
@@ -89,7 +89,7 @@ std::pair<std::size_t, std::size_t> visible_part(const std::vector<Glyph>& glyph
   while (first > 0 && used + glyphs[first - 1].width <= room / 2) used += glyphs[--first].width;
   std::size_t last = caret;
   while (last < glyphs.size() && used + glyphs[last].width <= room) used += glyphs[last++].width;
-  // Near the end of the line the second half has room to spare.
+  // Near the end of the line the second half has unused width.
   while (first > 0 && used + glyphs[first - 1].width <= room) used += glyphs[--first].width;
   return {first, last};
 }
@@ -120,8 +120,8 @@ Quote quote_line(std::string_view line, std::size_t column, std::size_t length) 
   return quote;
 }
 
-// Distance by insertion, deletion, replacement and exchange of neighbors, each part changed once ("optimal string
-// alignment").
+// Edit distance by insertion, deletion, substitution and transposition of neighbors, each part edited at most once
+// ("optimal string alignment").
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
@@ -151,7 +151,7 @@ std::string summary(const Diagnostics& diagnostics) {
   return text.empty() ? text : text + "\n";
 }
 
-// "... and 37 more errors not shown", so that a cut list never passes for a complete one.
+// "... and 37 more errors not shown", so that a truncated list is never mistaken for a complete one.
 std::string left_out(std::size_t total, const char* noun) {
   if (total <= Diagnostics::kMaxKept) return {};
   return fmt::format("... and {} not shown\n",
@@ -170,7 +170,7 @@ void Diagnostics::warning(const SourceLocation& place, std::string message, std:
   add({Severity::warning, std::move(message), place, capped, std::move(hint)});
 }
 
-// Errors and warnings have a quota each: a flood of warnings must not hide the error that matters.
+// Errors and warnings have separate quotas: many warnings must not hide an error.
 void Diagnostics::add(Diagnostic diagnostic) {
   bool keep = false;
   switch (diagnostic.severity) {

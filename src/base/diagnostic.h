@@ -1,5 +1,5 @@
 // Findings about an input file, collected so that one run reports all of them. Rendering quotes the source line with a
-// caret, in the layout of modern compilers. What is wrong with *a cluster* (rather than with a file) belongs to check/.
+// caret, in the layout of modern compilers. Findings about *a cluster* (rather than a file) belong to check/.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ enum class Severity { error, warning, note };
 
 struct Diagnostic {
   Severity severity = Severity::error;
-  std::string message;  // one line, no full stop, lower case start
+  std::string message;  // one line, no period at the end, starts in lower case
   SourceLocation place;
   std::uint16_t length = 1;  // bytes to underline
   std::string hint;          // shown as "help: ..."; empty for none
@@ -23,7 +23,8 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  // Stops recording errors beyond this many (and says so when rendered): a hostile file must not fill the terminal.
+  // Stops recording errors beyond this limit (and notes that when rendered): a hostile file must not flood the
+  // terminal.
   static constexpr std::size_t kMaxKept = 200;
 
   void error(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1);
@@ -33,7 +34,7 @@ class Diagnostics {
   [[nodiscard]] bool has_errors() const { return errors_ > 0; }
   [[nodiscard]] std::size_t error_count() const { return errors_; }
   [[nodiscard]] std::size_t warning_count() const { return warnings_; }
-  // In reading order: by file, line, column; equal places keep the order of discovery.
+  // In reading order: by file, line, column; equal locations keep the order of discovery.
   [[nodiscard]] std::vector<Diagnostic> sorted() const;
 
  private:
@@ -56,7 +57,7 @@ class Diagnostics {
 // The candidate nearest to `word` (Damerau-Levenshtein distance at most a third of its length, rounded, and at least
 // 1), or "".
 [[nodiscard]] std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
-// "did you mean `count`?", or "" when nothing is near.
+// "did you mean `count`?", or "" if no candidate is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace weft

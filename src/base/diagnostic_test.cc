@@ -22,7 +22,7 @@ TEST(Render, QuotesTheLineWithACaret) {
             "      = help: did you mean `count`?\n");
 }
 
-TEST(Render, ShowsUnknownPlacesWithoutQuote) {
+TEST(Render, ShowsUnknownLocationsWithoutQuote) {
   const Sources sources;
   EXPECT_EQ(format_diagnostic({Severity::error, "no such rack", {}, 1, ""}, sources, false), "error: no such rack\n");
   EXPECT_EQ(format_diagnostic({Severity::note, "so", {}, 1, ""}, sources, false), "note: so\n");
@@ -36,7 +36,7 @@ TEST(Render, ShowsAFileWithoutLine) {
             "      = help: cut it\n");
 }
 
-TEST(Render, ShowsTabsAsOneBlank) {
+TEST(Render, ShowsTabsAsOneSpace) {
   EXPECT_EQ(rendered("\tkey:\tx", {1, 7, 1}, 1),
             "cluster.yaml:1:7: error: wrong\n"
             "    1 |  key: x\n"
@@ -51,7 +51,7 @@ TEST(Render, ShowsControlsAndBadBytesAsQuestionMarks) {
 }
 
 TEST(Render, CountsColumnsOfWideAndCombiningCharacters) {
-  // Two wide characters, one e with a combining accent: seven bytes and more, five columns before the key.
+  // Two wide characters, then e with a combining accent: more than seven bytes, five columns before the key.
   EXPECT_EQ(rendered("\xE6\x97\xA5\xE6\x9C\xAC"
                      "e\xCC\x81: x",
                      {1, 10, 1}, 1),
@@ -117,7 +117,7 @@ TEST(Render, DoesNotClipALineOf160Columns) {
   EXPECT_NE(quoted(std::string(161, 'a'), 80).first, std::string(161, 'a'));
 }
 
-TEST(Render, StaysCheapOnALineOfMegabytes) {
+TEST(Render, HandlesMegabyteLinesQuickly) {
   Sources sources;
   const FileId file = sources.add("one-line.json", std::string(32U << 20U, '['));
   Diagnostics diagnostics;
@@ -163,16 +163,16 @@ TEST(Diagnostics, RendersInReadingOrderWithASummary) {
             "3 errors, 1 warning\n");
 }
 
-TEST(Diagnostics, SaysNothingWhenThereIsNothing) { EXPECT_EQ(render_all({}, {}, false), ""); }
+TEST(Diagnostics, RendersNothingWithoutDiagnostics) { EXPECT_EQ(render_all({}, {}, false), ""); }
 
-TEST(Diagnostics, CountsOneInTheSingular) {
+TEST(Diagnostics, UsesSingularForOneError) {
   Diagnostics diagnostics;
   diagnostics.warning({}, "w");
   EXPECT_FALSE(diagnostics.has_errors());
   EXPECT_EQ(render_all(diagnostics, {}, false), "warning: w\n1 warning\n");
 }
 
-TEST(Diagnostics, KeepsABoundedNumberAndSaysSo) {
+TEST(Diagnostics, KeepsABoundedNumberAndReportsTheRest) {
   Diagnostics diagnostics;
   for (int i = 0; i < 237; ++i) diagnostics.error({}, "e");
   EXPECT_EQ(diagnostics.error_count(), 237U);
@@ -181,7 +181,7 @@ TEST(Diagnostics, KeepsABoundedNumberAndSaysSo) {
   EXPECT_NE(text.find("... and 37 more errors not shown\n237 errors\n"), std::string::npos);
 }
 
-TEST(Diagnostics, DoesNotLetWarningsCrowdOutAnError) {
+TEST(Diagnostics, WarningsDoNotHideErrors) {
   Diagnostics diagnostics;
   for (int i = 0; i < 1000; ++i) diagnostics.warning({}, "w");
   for (int i = 0; i < 1000; ++i) diagnostics.add({Severity::note, "n", {}, 1, ""});
@@ -189,7 +189,7 @@ TEST(Diagnostics, DoesNotLetWarningsCrowdOutAnError) {
   EXPECT_NE(render_all(diagnostics, {}, false).find("the one that matters"), std::string::npos);
 }
 
-TEST(Nearest, FindsByInsertionDeletionReplacementAndExchange) {
+TEST(Nearest, HandlesInsertionDeletionSubstitutionAndTransposition) {
   const std::vector<std::string_view> keys = {"count", "model", "racks", "speed"};
   EXPECT_EQ(nearest("conut", keys), "count");
   EXPECT_EQ(nearest("coun", keys), "count");
@@ -213,13 +213,13 @@ TEST(Nearest, PrefersTheNearestThenTheFirst) {
   EXPECT_EQ(nearest("leaves", {"leavxx", "leavesx"}), "leavesx");
 }
 
-TEST(Nearest, GivesNothingForNothing) {
+TEST(Nearest, ReturnsNothingForEmptyInput) {
   EXPECT_EQ(nearest("", {"a"}), "");
   EXPECT_EQ(nearest("a", {}), "");
   EXPECT_EQ(nearest(std::string(100000, 'a'), {"a"}), "");
 }
 
-TEST(DidYouMean, MakesASentence) {
+TEST(DidYouMean, FormatsASuggestion) {
   EXPECT_EQ(did_you_mean("contt", {"count"}), "did you mean `count`?");
   EXPECT_EQ(did_you_mean("zebra", {"count"}), "");
 }

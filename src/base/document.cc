@@ -24,7 +24,7 @@ const Cell& cell_at(const std::vector<Cell>& row, std::size_t column) {
 
 std::string number_text(std::int64_t number) { return std::to_string(number); }
 
-// The shortest digits that read back as the same double; "" when it is not a number any format could carry.
+// The shortest digits that parse back to the same double; "" if it is not finite.
 std::string number_text(double number) {
   if (!std::isfinite(number)) return {};
   std::array<char, 32> buffer{};
@@ -32,7 +32,7 @@ std::string number_text(double number) {
   return {buffer.data(), result.ptr};
 }
 
-// What the value is in JSON and YAML, once text is out of the way.
+// A value that is not text, in JSON and YAML.
 std::string literal(const Cell& cell) {
   std::string text;
   if (const auto* number = std::get_if<std::int64_t>(&cell.value)) text = number_text(*number);
@@ -233,7 +233,7 @@ void append_yaml(std::string& out, const Cell& cell) {
     return;
   }
   std::string number = literal(cell);
-  // Readers of YAML 1.1 take 1e+20 for text, but not 1.0e+20.
+  // YAML 1.1 parsers read 1e+20 as text, but not 1.0e+20.
   const std::size_t exponent = number.find('e');
   const bool is_real = std::holds_alternative<double>(cell.value);
   if (is_real && exponent != std::string::npos && number.find('.') == std::string::npos) number.insert(exponent, ".0");
@@ -287,7 +287,7 @@ std::string write_yaml(const Document& document) {
 
 // ---- one row per line: NDJSON and CSV ----
 
-// Facts as a table, so that both formats know only tables.
+// Facts as a table, so that both formats handle only tables.
 TableSection as_table(const FactsSection& section) {
   TableSection table;
   table.key = section.key;
@@ -305,8 +305,7 @@ void for_each_table(const Document& document, Visit visit) {
   }
 }
 
-// What every row says besides its cells. A table that has a column of that name keeps it to itself: a row never holds
-// a key twice.
+// The fields of every row besides its cells. A column of the same name takes precedence: a row never has a key twice.
 std::vector<std::pair<std::string, std::string>> envelope(const Document& document, const TableSection& table) {
   std::vector<std::pair<std::string, std::string>> fields = {
       {"schema_version", std::string(kSchemaVersion)}, {"kind", document.kind}, {"section", table.key}};
@@ -359,8 +358,8 @@ std::string csv_text(const Cell& cell) {
   return text == "null" ? std::string() : text;
 }
 
-// The columns of all tables together, each once, in the order in which they first appear: RFC 4180 wants the same
-// number of fields in every line.
+// The columns of all tables, each once, in order of first appearance: RFC 4180 requires the same number of fields in
+// every line.
 class CsvColumns {
  public:
   std::size_t add(const std::string& key) {
@@ -384,8 +383,8 @@ void append_csv_line(std::string& out, const std::vector<std::string>& fields) {
   out += "\r\n";
 }
 
-// Spreadsheets and scripts read CSV by its heading: nothing but the table's own columns, and the section's name where
-// there is more than one.
+// Spreadsheets and scripts read CSV by its header: only the table's own columns, plus the section's name if there are
+// several sections.
 std::string write_csv(const Document& document) {
   CsvColumns columns;
   const bool several = document.sections.size() > 1;

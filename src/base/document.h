@@ -1,5 +1,5 @@
-// What a command answers, described once and written as an aligned table, JSON, YAML, NDJSON or CSV. A Document is an
-// ordered list of sections: facts (key and value), tables, and notes. It knows nothing of clusters.
+// The output of a command, described once and written as an aligned table, JSON, YAML, NDJSON or CSV. A Document is an
+// ordered list of sections: facts (key and value), tables, and notes. It is independent of clusters.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// A cell keeps its type so that machine formats carry numbers as numbers. `shown` is what people see when it is not
-// empty (for example "400G" for 400000000000).
+// A cell keeps its type so that machine formats carry numbers as numbers. `shown`, if not empty, is the text for people
+// (for example "400G" for 400000000000).
 struct Cell {
   std::variant<std::monostate, std::string, std::int64_t, double, bool> value;
   std::string shown;
@@ -35,8 +35,8 @@ struct Cell {
 };
 
 struct Column {
-  std::string key;    // snake_case name in machine formats, with the unit last where `shown` has one ("speed_bps")
-  std::string title;  // heading in the table; units in it where numbers have one
+  std::string key;    // snake_case name in machine formats, ending in the unit where `shown` has one ("speed_bps")
+  std::string title;  // heading in the table, with the unit where numbers have one
   enum class Align { left, right } align = Align::left;
   bool wide = false;  // only with --output wide (and always in machine formats)
 };
@@ -61,7 +61,7 @@ struct FactsSection {
 };
 
 struct Document {
-  std::string kind;  // "summary", "cables", ...: goes into machine formats beside schema_version
+  std::string kind;  // "summary", "cables", ...: written to machine formats next to schema_version
   std::vector<std::variant<FactsSection, TableSection>> sections;
   std::vector<std::string> notes;  // sentences shown after the tables; an array in machine formats
 };
@@ -73,10 +73,10 @@ struct OutputStyle {
   bool color = false;
 };
 
-// JSON, YAML and each line of NDJSON carry schema_version 1. NDJSON and CSV (RFC 4180) hold the rows of the tables,
-// facts as one row each, and leave notes out. An NDJSON row says schema_version, kind and section unless the table has
-// a column of that name. CSV has the columns alone, those of several tables side by side after the section's name.
-// Tables: left/right aligned by display width (UTF-8), two blanks between columns, no trailing blanks.
+// JSON, YAML and each line of NDJSON carry schema_version 1. NDJSON and CSV (RFC 4180) contain the rows of the tables,
+// each fact as one row, and omit notes. An NDJSON row has schema_version, kind and section unless the table has a
+// column of that name. CSV has only the columns; those of several tables are side by side after the section's name.
+// Tables: left/right aligned by display width (UTF-8), two spaces between columns, no trailing spaces.
 [[nodiscard]] std::string write(const Document& document, const OutputStyle& style);
 
 // Columns a terminal uses for UTF-8 text.

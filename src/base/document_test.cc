@@ -62,14 +62,14 @@ TEST(Document, AlignsByDisplayWidth) {
             "e\xCC\x81     22\n");
 }
 
-TEST(Document, LeavesNoTrailingBlanks) {
+TEST(Document, WritesNoTrailingSpaces) {
   TableSection table{"t", "", {{"a", "A", Align::left, false}, {"b", "", Align::left, false}}, {}};
   table.rows = {{"long text", "x"}, {"y"}};
   const std::string text = written({"k", {table}, {}}, OutputFormat::table);
   EXPECT_EQ(text, "A\nlong text  x\ny          -\n");
 }
 
-TEST(Document, KeepsCellsOnTheirLine) {
+TEST(Document, KeepsCellsOnOneLine) {
   TableSection table{"t", "", {{"a", "A", Align::left, false}}, {}};
   table.rows = {{"a\nb\x1b[31m"}};
   EXPECT_EQ(written({"k", {table}, {}}, OutputFormat::table), "A\na?b?[31m\n");
@@ -149,8 +149,8 @@ notes:
 )");
 }
 
-// JSON is YAML, so the parser must read both to the same tree.
-TEST(Document, WritesYamlAndJsonOfTheSameMeaning) {
+// JSON is a subset of YAML, so the parser must produce the same tree for both.
+TEST(Document, YamlAndJsonHaveTheSameContent) {
   Sources sources;
   Diagnostics diagnostics;
   const auto tree = [&](OutputFormat format) {
@@ -195,7 +195,7 @@ TEST(Document, WritesCsv) {
             "links,,,gr\xC3\xBC\xC3\x9F,100,false,\r\n");
 }
 
-TEST(Document, QuotesCsvAsRfc4180Says) {
+TEST(Document, QuotesCsvAsInRfc4180) {
   TableSection table{"t", "", {{"a", "A"}}, {}};
   table.rows = {{"plain"}, {"aaa,bbb"}, {"b\r\nbb"}, {"b\"bb"}, {"\n"}, {" blank "}, {""}};
   EXPECT_EQ(written({"k", {table}, {}}, OutputFormat::csv),
@@ -203,7 +203,7 @@ TEST(Document, QuotesCsvAsRfc4180Says) {
             "\"\n\"\r\n blank \r\n\r\n");
 }
 
-TEST(Document, FillsShortRowsWithNothing) {
+TEST(Document, FillsShortRowsWithEmptyCells) {
   TableSection table{"t", "", {{"a", "A"}, {"b", "B"}}, {}};
   table.rows = {{"x"}, {}, {"1", "2", "3"}};
   const Document document = {"k", {table}, {}};

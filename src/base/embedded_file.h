@@ -1,5 +1,5 @@
-// A file that the build embeds in the executable (cmake/Embed.cmake), so that weft works away from its source
-// tree. Each array of them is declared by the module that compiles it.
+// A file that the build embeds in the executable (cmake/Embed.cmake), so that weft works without its source tree. Each
+// array of them is declared by the module that compiles it.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ template <class Enum, class Names>
   return static_cast<Enum>(found - std::begin(names));
 }
 
-// Among these enumerators, by what to_text() calls them.
+// Among these enumerators, by their to_text() names.
 template <class Enum>
 [[nodiscard]] constexpr std::optional<Enum> find_enum(std::initializer_list<Enum> values, std::string_view name) {
   for (const Enum value : values) {

@@ -10,7 +10,7 @@ enum class Color { red, green, blue };
 constexpr std::array<std::string_view, 3> kColors = {"red", "green", "blue"};
 inline std::string_view to_text(Color color) { return kColors[static_cast<std::size_t>(color)]; }
 
-TEST(EnumNames, FindsByPlaceInATable) {
+TEST(EnumNames, FindsByPositionInATable) {
   EXPECT_EQ(find_enum<Color>(kColors, "red"), Color::red);
   EXPECT_EQ(find_enum<Color>(kColors, "blue"), Color::blue);
   EXPECT_EQ(find_enum<Color>(kColors, "Blue"), std::nullopt);

@@ -26,7 +26,7 @@ Result<std::string> read_all(int fd, const std::string& shown, std::size_t limit
   constexpr std::size_t kChunk = std::size_t{1} << 16U;
   std::string text;
   std::size_t used = 0;
-  // One byte more than is allowed or expected, to see the end without growing once more.
+  // One byte more than allowed or expected, to detect the end of the file without resizing again.
   text.resize(std::min(limit, std::max(expected, kChunk)) + 1);
   while (true) {
     const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
@@ -41,7 +41,7 @@ Result<std::string> read_all(int fd, const std::string& shown, std::size_t limit
   return text;
 }
 
-// The file a write should replace: behind a symbolic link it is the link's target, so that the link stays.
+// The file to replace: the target of a symbolic link, so that the link is kept.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real == nullptr ? path : std::string(real.get());
@@ -53,7 +53,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Its name does not grow with the target's, so that a name of the longest allowed length can still be written.
+// Its length does not depend on the target's name, so that names of the maximum length can be written.
 std::string temporary_name(const std::string& directory) {
   static std::atomic<unsigned> counter{0};
   return fmt::format("{}/.weft-{}-{}.tmp", directory, ::getpid(), counter.fetch_add(1));
@@ -69,7 +69,7 @@ Status fill_and_rename(FileDescriptor& file, const std::string& temporary, const
   return {};
 }
 
-// Best effort: the rename has happened; syncing the directory makes it survive a power cut.
+// Best effort: the rename has happened; syncing the directory makes it survive a power failure.
 void sync_directory(const std::string& directory) {
   const FileDescriptor fd = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
   if (fd.ok()) ::fsync(fd.get());
@@ -98,7 +98,7 @@ Status write_file(const std::string& path, std::string_view content) {
   struct stat info {};
   if (::stat(target.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return bad_path("is a directory", path);
-    // A rename would put a plain file in the place of, say, /dev/null.
+    // A rename would replace, for example, /dev/null by a regular file.
     if (!S_ISREG(info.st_mode)) return bad_path("is not a regular file", path);
   }
   const std::string directory = directory_of(target);

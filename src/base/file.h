@@ -9,9 +9,9 @@
 
 namespace weft {
 
-// Reads a regular file (or standard input for "-"). Refuses directories and more than `limit` bytes.
+// Reads a regular file (or standard input for "-"). Rejects directories and files of more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 256U << 20U);
-// Writes to a temporary file beside `path`, syncs it, and renames it over `path`.
+// Writes to a temporary file in the same directory, syncs it, and renames it to `path`.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
 
 }  // namespace weft

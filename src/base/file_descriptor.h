@@ -1,5 +1,5 @@
-// File descriptors that close themselves, and what everything that holds one does with it: open without being stopped
-// by a signal, write until all is written, say what went wrong.
+// File descriptors that close themselves, and their common operations: open and write with retries on EINTR, write all
+// bytes, describe errors.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ class FileDescriptor {
 
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool ok() const { return fd_ >= 0; }
-  // The descriptor becomes the caller's.
+  // Transfers ownership of the descriptor to the caller.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-  // Closing can be the moment a write fails (a full quota over NFS): false then, with errno.
+  // A write error may only be reported on close (such as an exceeded quota over NFS): returns false then, with errno.
   bool close();
 
  private:
@@ -35,12 +35,12 @@ class FileDescriptor {
 // `code` is errno, `what` a verb: "cannot read: Permission denied".
 [[nodiscard]] Error file_error(int code, std::string_view what, const std::string& path);
 
-// `flags` and `mode` as of open(2); never inherited by children. Not ok() on failure, with errno.
+// `flags` and `mode` as in open(2); never inherited by child processes. Not ok() on failure, with errno.
 [[nodiscard]] FileDescriptor open_descriptor(const std::string& path, int flags, unsigned mode = 0);
 
 struct Written {
   std::size_t bytes = 0;
-  int error = 0;  // errno of what stopped it, 0 when all was written
+  int error = 0;  // errno of the failed write, 0 if everything was written
 };
 [[nodiscard]] Written write_all(int fd, std::string_view bytes);
 

@@ -30,14 +30,14 @@ TEST(FileDescriptor, ClosesOnceAndMoves) {
   EXPECT_FALSE(is_open(number));
 }
 
-TEST(FileDescriptor, ClosingTwiceIsFine) {
+TEST(FileDescriptor, ClosingTwiceIsHarmless) {
   FileDescriptor file = open_descriptor("/dev/null", O_RDONLY);
   EXPECT_TRUE(file.close());
   EXPECT_TRUE(file.close());
   EXPECT_FALSE(file.ok());
 }
 
-TEST(FileDescriptor, WritesAllOrSaysWhatStoppedIt) {
+TEST(FileDescriptor, WritesAllOrReportsTheError) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   const FileDescriptor from(ends[0]);
@@ -50,7 +50,7 @@ TEST(FileDescriptor, WritesAllOrSaysWhatStoppedIt) {
   EXPECT_EQ(refused.error, EBADF);
 }
 
-TEST(FileDescriptor, ErrorsSayWhatKindTheyAre) {
+TEST(FileDescriptor, ErrorsHaveTheirKind) {
   const FileDescriptor missing = open_descriptor("/nonexistent/file", O_RDONLY);
   const int code = errno;
   EXPECT_FALSE(missing.ok());

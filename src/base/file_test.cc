@@ -49,7 +49,7 @@ TEST_F(FileTest, ReadsBackWhatItWrote) {
     ASSERT_TRUE(read.ok());
     EXPECT_TRUE(*read == content);
   }
-  EXPECT_EQ(entries(), 1U);  // no temporary file stays
+  EXPECT_EQ(entries(), 1U);  // no temporary file is left
 }
 
 TEST_F(FileTest, ReportsAMissingFile) {
@@ -72,11 +72,11 @@ TEST_F(FileTest, RefusesMoreThanTheLimit) {
   ASSERT_TRUE(write_file(path("f"), "12345").ok());
   EXPECT_TRUE(read_file(path("f"), 5).ok());
   EXPECT_EQ(read_file(path("f"), 4).error().text(), path("f") + ": is larger than 4 bytes");
-  // No size is known beforehand, and there is no end.
+  // The size is unknown, and the file never ends.
   EXPECT_EQ(read_file("/dev/zero", 1U << 20U).error().text(), "/dev/zero: is larger than 1048576 bytes");
 }
 
-TEST_F(FileTest, ReadsFilesWhoseSizeIsNotKnown) {
+TEST_F(FileTest, ReadsFilesOfUnknownSize) {
   const Result<std::string> read = read_file("/proc/self/status");
   ASSERT_TRUE(read.ok());
   EXPECT_NE(read->find("Pid:"), std::string::npos);
@@ -95,7 +95,7 @@ TEST_F(FileTest, ReadsStandardInput) {
   EXPECT_EQ(*read, "from stdin");
 }
 
-TEST_F(FileTest, WritesWithMode0644LessTheUmask) {
+TEST_F(FileTest, WritesWithMode0644MinusTheUmask) {
   const mode_t before = ::umask(022);
   EXPECT_TRUE(write_file(path("a"), "x").ok());
   ::umask(077);
@@ -131,7 +131,7 @@ TEST_F(FileTest, RefusesNamesWithNulAndEmptyNames) {
   EXPECT_FALSE(read_file("").ok());
 }
 
-// A write that fails half way: the old content stays, and nothing else is left behind.
+// A write that fails halfway: the old content is kept, and no temporary file is left.
 TEST_F(FileTest, LeavesTheFileUntouchedOnFailure) {
   ASSERT_TRUE(write_file(path("f"), "old").ok());
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);

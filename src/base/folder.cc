@@ -28,7 +28,7 @@ void remove_quietly(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-// Swaps two paths where the file system can, so that there is no moment without the folder.
+// Swaps two paths if the file system supports it, so that the folder always exists.
 bool swap_paths(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
@@ -89,7 +89,7 @@ Status FolderWriter::add(std::string_view relative, std::string_view content, un
   Status status;
   if (const Written written = write_all(file.get(), content); written.error != 0)
     status = system_error(std::string(relative), "write it", written.error);
-  // The mode above is subject to the caller's mask; a script must be executable whatever that is.
+  // The mode above is subject to the caller's umask; a script must be executable regardless.
   if (status.ok() && ::fchmod(file.get(), mode) != 0) status = system_error(std::string(relative), "set its mode");
   if (!file.close() && status.ok()) status = system_error(std::string(relative), "write it");
   return status;

@@ -1,5 +1,5 @@
-// A folder of files that is written aside and takes its place in one step: readers see what was there before or all of
-// the new, never a part. Nothing stays behind when it is given up.
+// A folder that is written under a temporary name and replaces the target atomically: readers see either all of the old
+// files or all of the new ones. Without a commit, nothing is left behind.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace weft {
 
 class FolderWriter {
  public:
-  // Begins a folder beside `path`, in the same file system.
+  // Creates a temporary folder next to `path`, in the same file system.
   [[nodiscard]] static Result<FolderWriter> begin(const std::string& path);
   FolderWriter(FolderWriter&& other) noexcept;
   FolderWriter& operator=(FolderWriter&&) = delete;
   FolderWriter(const FolderWriter&) = delete;
   FolderWriter& operator=(const FolderWriter&) = delete;
-  ~FolderWriter();  // gives up what was not committed
+  ~FolderWriter();  // discards the folder unless it was committed
 
-  // `relative` has '/' between, no "..", no empty parts; folders are made as needed. `mode`: permission bits.
+  // `relative` is separated by '/', without ".." or empty parts; missing folders are created. `mode`: permission bits.
   [[nodiscard]] Status add(std::string_view relative, std::string_view content, unsigned mode = 0644);
-  // Everything to stable storage, then into place; what stood there before is removed.
+  // Syncs everything to stable storage, then moves it into place; the previous folder is removed.
   [[nodiscard]] Status commit();
 
  private:

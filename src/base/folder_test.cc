@@ -31,7 +31,7 @@ class Folder : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(Folder, ShowsNothingUntilItIsWhole) {
+TEST_F(Folder, IsInvisibleUntilCommitted) {
   auto folder = FolderWriter::begin(at("out/"));
   ASSERT_TRUE(folder.ok());
   ASSERT_TRUE(folder->add("a/b/file", "one").ok());
@@ -43,7 +43,7 @@ TEST_F(Folder, ShowsNothingUntilItIsWhole) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(Folder, TakesThePlaceOfAnother) {
+TEST_F(Folder, ReplacesAnExistingFolder) {
   for (const char* content : {"old", "new"}) {
     auto folder = FolderWriter::begin(at("out"));
     ASSERT_TRUE(folder.ok());
@@ -55,7 +55,7 @@ TEST_F(Folder, TakesThePlaceOfAnother) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(Folder, LeavesNothingBehindWhenGivenUp) {
+TEST_F(Folder, LeavesNothingBehindWithoutCommit) {
   {
     auto folder = FolderWriter::begin(at("out"));
     ASSERT_TRUE(folder.ok());
@@ -64,7 +64,7 @@ TEST_F(Folder, LeavesNothingBehindWhenGivenUp) {
   EXPECT_EQ(entries(), 0U);
 }
 
-TEST_F(Folder, RefusesPathsThatLeadOutside) {
+TEST_F(Folder, RejectsPathsOutsideTheFolder) {
   auto folder = FolderWriter::begin(at("out"));
   ASSERT_TRUE(folder.ok());
   for (const char* path : {"", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/.", "a\nb", "a/"}) {
@@ -74,7 +74,7 @@ TEST_F(Folder, RefusesPathsThatLeadOutside) {
   EXPECT_FALSE(folder->add("a/..b", "x").ok()) << "twice";
 }
 
-TEST_F(Folder, SaysWhyItCannotBegin) {
+TEST_F(Folder, ReportsWhyItCannotBegin) {
   ASSERT_TRUE(write_file(at("file"), "x").ok());
   EXPECT_FALSE(FolderWriter::begin(at("file/out")).ok());
   EXPECT_FALSE(FolderWriter::begin("/").ok());

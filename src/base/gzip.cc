@@ -25,7 +25,8 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  // Takes from `input`, fills from `used` on, and says what zlib says. Both are cut to what its counters hold.
+  // Consumes `input`, writes to `output` from `used` on, and returns zlib's status. Sizes are limited to the range of
+  // zlib's counters.
   int step(std::string_view& input, std::string& output, std::size_t& used) {
     constexpr std::size_t most = std::numeric_limits<uInt>::max();
     // zlib does not write through next_in; its interface predates const.
@@ -56,7 +57,7 @@ Result<std::string> gunzip(std::string_view data, std::size_t limit) {
   Inflater inflater;
   std::string text;
   std::size_t used = 0;
-  // One byte more than is allowed, to see that there is more.
+  // One byte more than allowed, to detect that the limit is exceeded.
   text.resize(std::min(limit, std::max(kFirstChunk, data.size() * 4)) + 1);
   while (true) {
     const int state = inflater.step(data, text, used);

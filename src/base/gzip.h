@@ -1,6 +1,5 @@
-// Gzip streams (RFC 1952) unpacked in memory, and files that may be packed or plain. For data that other programs
-// publish packed; a stream that would grow beyond a limit, ends early or is followed by something else is refused.
-// Nothing here packs.
+// Decompresses gzip streams (RFC 1952) in memory, and reads files that may be compressed or plain. A stream that
+// exceeds a limit, is truncated or has trailing data is rejected. There is no compression here.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +10,12 @@
 
 namespace weft {
 
-// Whether the bytes begin as a gzip stream does.
+// Whether the bytes begin with the gzip magic number.
 [[nodiscard]] bool is_gzip(std::string_view data);
-// Unpacks one stream of one or more members. Refuses more than `limit` bytes of result.
+// Decompresses one stream of one or more members. Rejects results of more than `limit` bytes.
 [[nodiscard]] Result<std::string> gunzip(std::string_view data, std::size_t limit);
-// Reads a file (or standard input for "-"), unpacked if its first bytes say that it is packed. `limit` holds for the
-// file and for what comes out of it.
+// Reads a file (or standard input for "-") and decompresses it if it starts with the gzip magic number. `limit` applies
+// to the file and to the decompressed text.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path, std::size_t limit = 256U << 20U);
 
 }  // namespace weft

@@ -34,7 +34,7 @@ std::string why_not(const std::string& data, std::size_t limit = kRoom) {
   return text.ok() ? "it was read" : text.error().message;
 }
 
-TEST(Gzip, UnpacksWhatZlibPacked) {
+TEST(Gzip, DecompressesZlibOutput) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{65536}, std::size_t{1000003}}) {
     std::string text(size, 'a');
     for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * i >> 7U);
@@ -50,7 +50,7 @@ TEST(Gzip, ReadsAStreamOfSeveralMembers) {
   EXPECT_EQ(*text, "one two");
 }
 
-TEST(Gzip, RefusesWhatIsNotOneWholeStream) {
+TEST(Gzip, RejectsAnythingButOneCompleteStream) {
   const std::string whole = packed("a line of text\n");
   EXPECT_EQ(why_not("plain"), "is not a gzip stream");
   EXPECT_EQ(why_not(""), "is not a gzip stream");
@@ -64,7 +64,7 @@ TEST(Gzip, RefusesWhatIsNotOneWholeStream) {
   EXPECT_EQ(why_not(damaged), "is a corrupt gzip stream: incorrect data check");
 }
 
-TEST(Gzip, RefusesABombAtItsLimit) {
+TEST(Gzip, StopsADecompressionBombAtTheLimit) {
   const std::string bomb = packed(std::string(3'000'000, '\0'));
   EXPECT_LT(bomb.size(), 10'000U);
   EXPECT_EQ(why_not(bomb, 1'000'000), "decompresses to more than 1000000 bytes");
@@ -74,7 +74,7 @@ TEST(Gzip, RefusesABombAtItsLimit) {
   EXPECT_EQ(gunzip(packed(""), 0)->size(), 0U);
 }
 
-TEST(Gzip, AnyChangedByteIsFoundOrChangesNothing) {
+TEST(Gzip, EveryChangedByteIsDetectedOrHarmless) {
   const std::string text = "name,gpus\na,8\nb,4\nname,gpus\na,8\nb,4\n";
   const std::string whole = packed(text);
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -82,7 +82,7 @@ TEST(Gzip, AnyChangedByteIsFoundOrChangesNothing) {
       std::string changed = whole;
       changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
       const Result<std::string> back = gunzip(changed, kRoom);
-      // Header fields such as the time stamp carry no check of their own.
+      // Header fields such as the timestamp have no checksum.
       if (back.ok()) {
         EXPECT_EQ(*back, text) << i;
       }
@@ -90,7 +90,7 @@ TEST(Gzip, AnyChangedByteIsFoundOrChangesNothing) {
   }
 }
 
-TEST(Gzip, ReadsAFileByItsFirstBytes) {
+TEST(Gzip, DetectsCompressionByTheFirstBytes) {
   const std::string path = testing::TempDir() + "weft-gzip-test-" + std::to_string(::getpid());
   for (const std::string& content : {std::string("plain text"), packed("plain text")}) {
     ASSERT_TRUE(write_file(path, content).ok());

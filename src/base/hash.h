@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), by libcrypto.
+// SHA-256 (FIPS 180-4), computed by libcrypto.
 #pragma once
 
 #include <string>

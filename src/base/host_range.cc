@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMaxDigits = 18;  // fits an int64
-constexpr std::size_t kMaxName = 255;   // of one host; longer is not a host name, and a million of them not a list
+constexpr std::size_t kMaxName = 255;   // bytes per host name; bounds the memory of a list of a million names
 
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
@@ -47,7 +47,7 @@ struct Span {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(last - first) + 1; }
 };
 
-// A stretch of literal text, then (maybe) a bracket of spans.
+// Literal text, then an optional bracket of spans.
 struct Part {
   std::string_view literal;
   std::vector<Span> spans;
@@ -80,7 +80,7 @@ Result<std::vector<Span>> parse_bracket(std::string_view text) {
   }
 }
 
-// Blanks are for the outside of an item, control characters for nowhere.
+// Spaces are allowed only around an item, control characters nowhere.
 bool is_name_text(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -113,7 +113,7 @@ Result<std::vector<Part>> parse_item(std::string_view item) {
   return parts;
 }
 
-// The number of names, or nothing when it is beyond kMaxHosts.
+// The number of names, or nullopt if it exceeds kMaxHosts.
 std::optional<std::size_t> count_names(const std::vector<Part>& parts) {
   std::size_t total = 1;
   for (const Part& part : parts) {
@@ -140,7 +140,7 @@ std::size_t longest_name(const std::vector<Part>& parts) {
   return length;
 }
 
-// The leftmost bracket varies slowest, as when reading.
+// The leftmost bracket varies slowest.
 std::vector<std::string> names_of(const std::vector<Part>& parts) {
   std::vector<std::string> names = {""};
   for (const Part& part : parts) {
@@ -194,7 +194,7 @@ struct Run {
   std::int64_t last_value = 0;
 };
 
-// Names equal but for their last number. Runs with zero padding grow at equal width, those without at any.
+// Names that differ only in their last number. Runs with zero padding grow at equal width, those without at any.
 class Group {
  public:
   void add(std::string_view digits, std::int64_t value) {
@@ -252,7 +252,7 @@ std::size_t digits_end(std::string_view text, std::size_t i) {
   return i;
 }
 
-// Negative, zero or positive, by value; leading zeros do not count.
+// Negative, zero or positive, by value; leading zeros are ignored.
 int compare_numbers(std::string_view a, std::string_view b) {
   a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
   b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
@@ -283,7 +283,7 @@ std::string fold_hosts(std::vector<std::string> hosts) {
   for (const std::string& host : hosts) {
     const SplitName name = split_at_last_number(host);
     const std::optional<std::int64_t> value = scan_number(name.digits);
-    if (!value) {  // no number, or one too long to count with: stands alone
+    if (!value) {  // no number, or one too long to count with: kept separate
       groups.push_back({{host, {}, {}}, Group()});
       continue;
     }

@@ -1,5 +1,5 @@
 // Host lists as operators write them: "train[001-128]", "train[001-004,007],login1". Expansion keeps order and zero
-// padding; folding gives the shortest range form. Bounded: a list that would expand beyond `kMaxHosts` is refused.
+// padding; folding returns the shortest range form. A list that would expand to more than `kMaxHosts` is rejected.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace weft {
 
 constexpr std::size_t kMaxHosts = 1'000'000;
 
-// Brackets may stand anywhere and more than once ("r[1-2]n[01-04]"). Spaces around commas are allowed.
+// Brackets may occur anywhere and more than once ("r[1-2]n[01-04]"). Spaces around commas are allowed.
 [[nodiscard]] Result<std::vector<std::string>> expand_hosts(std::string_view text);
-// Folds names that differ only in one trailing-most number of equal width; sorted naturally, duplicates dropped.
+// Folds names that differ only in their last number, of equal width; sorted naturally, duplicates dropped.
 [[nodiscard]] std::string fold_hosts(std::vector<std::string> hosts);
 // Natural order: digit runs compare as numbers ("n2" before "n10").
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);

@@ -41,7 +41,7 @@ TEST(ExpandHosts, KeepsOrderAndPadding) {
   EXPECT_EQ(expanded("a,a"), (Names{"a", "a"}));
 }
 
-TEST(ExpandHosts, TakesListsAndSeveralBrackets) {
+TEST(ExpandHosts, AcceptsListsAndSeveralBrackets) {
   EXPECT_EQ(expanded("train[001-002,007],login1"), (Names{"train001", "train002", "train007", "login1"}));
   EXPECT_EQ(expanded("r[1-2]n[01-02]"), (Names{"r1n01", "r1n02", "r2n01", "r2n02"}));
   EXPECT_EQ(expanded("[1-2][3-4]"), (Names{"13", "14", "23", "24"}));
@@ -96,7 +96,7 @@ TEST(ExpandHosts, SaysWhatIsWrong) {
   for (const Bad& c : cases) EXPECT_EQ(error_of(c.text), c.message) << c.text;
 }
 
-TEST(ExpandHosts, RefusesToMultiplyLongNames) {
+TEST(ExpandHosts, RejectsRangesOfLongNames) {
   const std::string name(255, 'n');
   EXPECT_EQ(expanded(name).size(), 1U);
   EXPECT_EQ(error_of(name + "[1-1000000]"),
@@ -105,7 +105,7 @@ TEST(ExpandHosts, RefusesToMultiplyLongNames) {
 
 TEST(ExpandHosts, ReachesTheLimit) { EXPECT_EQ(expanded("n[1-1000000]").size(), kMaxHosts); }
 
-TEST(FoldHosts, GivesTheRangeForm) {
+TEST(FoldHosts, ReturnsTheRangeForm) {
   EXPECT_EQ(fold_hosts({}), "");
   EXPECT_EQ(fold_hosts({"login1"}), "login1");
   EXPECT_EQ(fold_hosts({"b", "a"}), "a,b");
@@ -149,7 +149,7 @@ TEST(FoldHosts, RoundTripsRanges) {
   }
 }
 
-// For any list: what is folded expands to the same set, and folding again changes nothing.
+// For any list: the folded form expands to the same set, and folding again changes nothing.
 TEST(FoldHosts, RoundTripsRandomLists) {
   static constexpr std::string_view kPrefixes[] = {"n", "train", "r1n", "r01-", "", "a.b-"};
   static constexpr std::string_view kSuffixes[] = {"", "", "", "-ib", ".x"};

@@ -16,8 +16,7 @@ struct Scale {
   std::string_view unit;
 };
 
-// The largest scale that `size` reaches, the first for all below. `reach` is a little under 1: 999.96 ns rounds to 1
-// us.
+// The largest scale that `size` reaches, or the first one. `reach` is slightly below 1: 999.96 ns rounds to 1 us.
 const Scale& choose_scale(double size, std::span<const Scale> scales, double reach) {
   const Scale* chosen = scales.data();
   for (const Scale& scale : scales) {
@@ -56,7 +55,7 @@ std::string format_number(double value) {
     const std::string digits = group_digits(static_cast<std::uint64_t>(std::min(std::round(size), 1e18)));
     return value < 0 ? "-" + digits : digits;
   }
-  // 9.996 has four digits before rounding and one less after it.
+  // 9.996 needs one decimal less after rounding.
   int whole = static_cast<int>(std::floor(std::log10(size))) + 1;
   if (size >= (1 - 5e-4) * std::pow(10.0, whole)) ++whole;
   std::string text = fmt::format("{:.{}f}", value, std::clamp(3 - whole, 0, 6));

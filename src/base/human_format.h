@@ -1,6 +1,6 @@
-// Numbers as people read them in tables, pages and messages: counts, percentages, durations, sizes and rates, with a
-// space before the unit. What programs read carries the plain number instead; base/quantity.h has the exact forms that
-// can be read back.
+// Numbers formatted for people in tables, pages and messages: counts, percentages, durations, sizes and rates, with a
+// space before the unit. Machine formats carry the plain number instead; base/quantity.h has the exact forms that can
+// be parsed back.
 #pragma once
 
 #include <concepts>
@@ -27,13 +27,13 @@ template <std::integral Count>
 // "1 switch", "3,000 switches"
 [[nodiscard]] std::string grouped_plural(std::uint64_t count, std::string_view one, std::string_view many);
 
-// Three significant digits: "1.46", "12.3", "123", "1,234"; "15" instead of "15.0", "-" for what is not finite.
+// Three significant digits: "1.46", "12.3", "123", "1,234"; "15" instead of "15.0", "-" if not finite.
 [[nodiscard]] std::string format_number(double value);
-// Four significant digits, at most three after the point, no zeros at the end: "3.142", "12.5", "812".
+// Four significant digits, at most three after the point, no trailing zeros: "3.142", "12.5", "812".
 [[nodiscard]] std::string format_fine_number(double value);
 [[nodiscard]] std::string format_count(double count);  // three digits: "1,234", "70.6 billion"
 
-// A share of 1, as percent.
+// `share` is a fraction of 1, printed as a percentage.
 [[nodiscard]] std::string format_percent(double share, int decimals);  // "54.50 %"
 [[nodiscard]] std::string format_percent(double share);         // "54.5 %", "<0.1 %", "0 %", "100 %"; "-" if not finite
 [[nodiscard]] std::string format_signed_percent(double share);  // "+54.5 %"

@@ -16,7 +16,7 @@ Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move
 
 std::uint32_t mask_of(std::uint8_t length) { return length == 0 ? 0U : ~std::uint32_t{0} << (32U - length); }
 
-// A decimal number of at most three digits and without leading zeros, which some programs would read as octal.
+// A decimal number of at most three digits, without leading zeros (some programs would read those as octal).
 std::optional<std::uint32_t> scan_small_number(std::string_view text) {
   if (text.empty() || text.size() > 3 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
   std::uint32_t value = 0;
@@ -99,7 +99,7 @@ std::optional<Ipv6> scan_ipv6(std::string_view text) {
   }
   const std::optional<Groups> head = scan_groups(text.substr(0, gap), false);
   const std::optional<Groups> tail = scan_groups(text.substr(gap + 2), true);
-  if (!head || !tail || head->count + tail->count > 7) return std::nullopt;  // "::" stands for one group at least
+  if (!head || !tail || head->count + tail->count > 7) return std::nullopt;  // "::" replaces at least one group
   Ipv6 address{head->values};
   for (std::size_t i = 0; i < tail->count; ++i) address.groups[8 - tail->count + i] = tail->values[i];
   return address;
@@ -117,7 +117,7 @@ Ipv6 masked(const Ipv6& address, std::uint8_t length) {
   return base;
 }
 
-// The address and the length of "address/length", or nothing when there is no such length.
+// The address and the length of "address/length", or nullopt if there is no valid length.
 std::optional<std::pair<std::string_view, std::uint8_t>> split_prefix(std::string_view text, std::uint32_t max) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<std::pair<std::string_view, std::uint8_t>> split_prefix(std::strin
   return std::pair{text.substr(0, slash), static_cast<std::uint8_t>(*length)};
 }
 
-// RFC 5952: the longest run of at least two zero groups, the first of equally long ones. {8, 0} when there is none.
+// RFC 5952: the longest run of at least two zero groups, the first if there are several. {8, 0} if there is none.
 std::pair<std::size_t, std::size_t> longest_zero_run(const Ipv6& address) {
   std::size_t best = 8;
   std::size_t best_count = 0;

@@ -43,7 +43,7 @@ struct Ipv6Prefix {
 };
 
 [[nodiscard]] Result<Ipv4> parse_ipv4(std::string_view text);
-[[nodiscard]] Result<Ipv4Prefix> parse_ipv4_prefix(std::string_view text);  // refuses host bits, says the right base
+[[nodiscard]] Result<Ipv4Prefix> parse_ipv4_prefix(std::string_view text);  // rejects host bits, names the right base
 [[nodiscard]] Result<Ipv6> parse_ipv6(std::string_view text);
 [[nodiscard]] Result<Ipv6Prefix> parse_ipv6_prefix(std::string_view text);
 

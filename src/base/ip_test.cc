@@ -15,14 +15,14 @@ Ipv4Prefix prefix(const char* text) {
   return parsed.value_or({});
 }
 
-TEST(Ipv4, ReadsAndPrints) {
+TEST(Ipv4, ParsesAndPrints) {
   EXPECT_EQ(parse_ipv4("10.1.2.3")->bits, 0x0A010203U);
   for (const char* text : {"0.0.0.0", "255.255.255.255", "10.0.0.1", "192.0.2.33"}) {
     EXPECT_EQ(to_text(*parse_ipv4(text)), text);
   }
 }
 
-TEST(Ipv4, RefusesOtherNotations) {
+TEST(Ipv4, RejectsOtherNotations) {
   for (const char* text : {"", "10", "10.0.0", "10.0.0.0.0", "10.0.0.256", "10.0.0.01", "010.0.0.1", "10.0.0.",
                            ".10.0.0", "10..0.1", "10.0.0.1 ", " 10.0.0.1", "0x0a.0.0.1", "10.0.0.-1", "10.0.0.1/24",
                            "10.0.0.1000", "a.b.c.d", "10,0,0,1", "::1"}) {
@@ -34,13 +34,13 @@ TEST(Ipv4, RefusesOtherNotations) {
   }
 }
 
-TEST(Ipv4Prefix, ReadsAndPrints) {
+TEST(Ipv4Prefix, ParsesAndPrints) {
   for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "10.1.2.0/23", "10.1.2.3/32", "128.0.0.0/1"}) {
     EXPECT_EQ(to_text(prefix(text)), text);
   }
 }
 
-TEST(Ipv4Prefix, RefusesHostBitsAndSaysTheBase) {
+TEST(Ipv4Prefix, RejectsHostBitsAndNamesTheBase) {
   EXPECT_EQ(parse_ipv4_prefix("10.0.0.1/24").error().message,
             "`10.0.0.1/24` has host bits set: the prefix is 10.0.0.0/24");
   EXPECT_EQ(parse_ipv4_prefix("10.0.0.1/0").error().message, "`10.0.0.1/0` has host bits set: the prefix is 0.0.0.0/0");
@@ -51,7 +51,7 @@ TEST(Ipv4Prefix, RefusesHostBitsAndSaysTheBase) {
   }
 }
 
-TEST(Ipv4Prefix, KnowsItsSize) {
+TEST(Ipv4Prefix, ReportsItsSize) {
   EXPECT_EQ(prefix("0.0.0.0/0").size(), 4294967296U);
   EXPECT_EQ(prefix("10.0.0.0/24").size(), 256U);
   EXPECT_EQ(prefix("10.0.0.1/32").size(), 1U);
@@ -80,7 +80,7 @@ TEST(Ipv4Prefix, CountsAddressesAndSubPrefixes) {
   EXPECT_EQ(to_text(prefix("0.0.0.0/0").sub(0, 0)), "0.0.0.0/0");
 }
 
-TEST(Ipv4PrefixDeathTest, RefusesToLeaveThePrefix) {
+TEST(Ipv4PrefixDeathTest, RejectsIndexesOutsideThePrefix) {
   EXPECT_DEATH(static_cast<void>(prefix("10.0.0.0/24").at(256)), "outside the prefix");
   EXPECT_DEATH(static_cast<void>(prefix("10.0.0.0/24").sub(25, 2)), "outside the prefix");
   EXPECT_DEATH(static_cast<void>(prefix("10.0.0.0/24").sub(23, 0)), "at least as long");
@@ -92,7 +92,7 @@ struct Pair {
 };
 
 // Sections 2 and 4 of RFC 5952, and section 2.2 of RFC 4291.
-TEST(Ipv6, PrintsTheFormOfRfc5952) {
+TEST(Ipv6, PrintsRfc5952Form) {
   const Pair cases[] = {
       {"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
       {"2001:0db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
@@ -128,7 +128,7 @@ TEST(Ipv6, PrintsTheFormOfRfc5952) {
   }
 }
 
-TEST(Ipv6, RefusesWhatIsNotAnAddress) {
+TEST(Ipv6, RejectsInvalidAddresses) {
   for (const char* text : {"",
                            ":",
                            ":::",
@@ -160,7 +160,7 @@ TEST(Ipv6, RefusesWhatIsNotAnAddress) {
   }
 }
 
-TEST(Ipv6, ReadsBackWhatItPrints) {
+TEST(Ipv6, ParsesWhatItPrints) {
   RandomStream random(5, "ipv6");
   for (int i = 0; i < 20000; ++i) {
     Ipv6 address;
@@ -172,7 +172,7 @@ TEST(Ipv6, ReadsBackWhatItPrints) {
   }
 }
 
-TEST(Ipv6Prefix, ReadsAndPrints) {
+TEST(Ipv6Prefix, ParsesAndPrints) {
   EXPECT_EQ(to_text(*parse_ipv6_prefix("2001:DB8:0::/48")), "2001:db8::/48");
   EXPECT_EQ(to_text(*parse_ipv6_prefix("::/0")), "::/0");
   EXPECT_EQ(to_text(*parse_ipv6_prefix("2001:db8::1/128")), "2001:db8::1/128");

@@ -33,7 +33,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-// A container that is still open, and the key read last when it is an object.
+// An open container and, for an object, the last key read.
 struct Frame {
   YamlNode node;
   std::string key;
@@ -42,7 +42,7 @@ struct Frame {
 
 class JsonReader {
  public:
-  // With a `fixed` place, the text stands inside another file and every node gets that place.
+  // With a `fixed` location, the text is embedded in another file and every node gets that location.
   JsonReader(std::string_view text, const SourceLocation& start, bool fixed, Diagnostics& diagnostics,
              const YamlLimits& limits)
       : text_(text), start_(start), fixed_(fixed), diagnostics_(diagnostics), limits_(limits) {}
@@ -170,7 +170,7 @@ class JsonReader {
     }
   }
 
-  // Keeps the last of equal keys, where it stands.
+  // Keeps the last of duplicate keys, at its position.
   void drop_duplicates(YamlNode& node) {
     std::vector<YamlEntry>& entries = node.entries;
     std::vector<std::size_t> order(entries.size());
@@ -332,7 +332,7 @@ class JsonReader {
   [[nodiscard]] bool at_end() const { return offset_ >= text_.size(); }
   [[nodiscard]] SourceLocation here() const { return place_of(offset_); }
 
-  // Of an offset on the current line: no value but the blanks between them contains a line end.
+  // For an offset on the current line: line ends occur only in white space between values.
   [[nodiscard]] SourceLocation place_of(std::size_t offset) const {
     if (fixed_) return start_;
     const std::size_t column = std::min<std::size_t>(offset - line_start_ + 1, 65535);

@@ -1,5 +1,5 @@
-// JSON (RFC 8259) read into the same tree as YAML, so that every value keeps its line and column. For files of other
-// programs: a key given twice is a warning and the last one counts, as those programs read it.
+// Parses JSON (RFC 8259) into the same tree as YAML, so that every value keeps its line and column. For files of other
+// programs: a duplicate key is a warning and the last one wins, as in those programs.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace weft {
 
-// Parses the file registered under `file`. On error, reports it with its place and gives nothing. Strings come as
-// quoted scalars, numbers, true and false as plain ones.
+// Parses the file registered under `file`. Reports an error with its location and returns nullopt. Strings become
+// quoted scalars; numbers, true and false become plain ones.
 [[nodiscard]] std::optional<YamlNode> parse_json(const Sources& sources, FileId file, Diagnostics& diagnostics,
                                                  const YamlLimits& limits = {});
 
-// A JSON text that stands inside another file (the CNI configuration of a NetworkAttachmentDefinition): every place in
-// the result is `place`.
+// For JSON embedded in another file (the CNI configuration of a NetworkAttachmentDefinition): every location in the
+// result is `place`.
 [[nodiscard]] std::optional<YamlNode> parse_json_text(std::string_view text, const SourceLocation& place,
                                                       Diagnostics& diagnostics, const YamlLimits& limits = {});
 

@@ -35,7 +35,7 @@ std::string scalar_of(const std::string& text) {
   return parsed.root ? parsed.root->scalar : "<nothing>";
 }
 
-TEST(Json, KeepsValuesAndPlaces) {
+TEST(Json, KeepsValuesAndLocations) {
   const ParsedJson parsed = parse(
       "{\n  \"PORT\": {\"Ethernet0\": {\"mtu\": 9100, \"up\": true, \"x\": null}},\n  \"l\": [\"a\", -1.5e3]\n}\n");
   ASSERT_TRUE(parsed.root);
@@ -72,7 +72,7 @@ TEST(Json, ReadsEscapes) {
   EXPECT_EQ(scalar_of(R"("a\u0000b")"), std::string("a\0b", 3));
 }
 
-TEST(Json, LastOfEqualKeysCounts) {
+TEST(Json, LastDuplicateKeyWins) {
   const ParsedJson parsed = parse("{\"a\": 1, \"b\": 2,\n \"a\": 3}");
   ASSERT_TRUE(parsed.root);
   ASSERT_EQ(parsed.root->entries.size(), 2U);
@@ -81,7 +81,7 @@ TEST(Json, LastOfEqualKeysCounts) {
   EXPECT_FALSE(parsed.diagnostics.has_errors());
 }
 
-TEST(Json, RefusesWhatIsNotJson) {
+TEST(Json, RejectsInvalidJson) {
   const std::string bad[] = {"",
                              "  ",
                              "{",
@@ -124,7 +124,7 @@ TEST(Json, RefusesWhatIsNotJson) {
   }
 }
 
-TEST(Json, NamesThePlaceOfAnError) {
+TEST(Json, ReportsTheLocationOfAnError) {
   EXPECT_EQ(findings(parse("{\n  \"a\": 1,\n}").diagnostics), "3:1 a comma before `}` is not allowed\n");
   EXPECT_EQ(findings(parse("[1,\n 2").diagnostics), "2:3 the text ends inside a list: `]` is missing\n");
   EXPECT_EQ(findings(parse("{\"a\": yes}").diagnostics), "1:7 `yes` is not a JSON value\n");
@@ -145,7 +145,7 @@ TEST(Json, HonorsLimits) {
   EXPECT_FALSE(parse(std::string(1'000'000, '[')).root.has_value());
 }
 
-TEST(Json, TextInAnotherFileHasItsPlace) {
+TEST(Json, EmbeddedTextHasTheLocationOfItsFile) {
   Diagnostics diagnostics;
   const SourceLocation place{3, 7, 12};
   const auto root = parse_json_text("{\"type\":\n \"sriov\"}", place, diagnostics);

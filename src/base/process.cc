@@ -23,7 +23,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kKeptErrors = 4096;  // bytes
-constexpr int kPollMs = 50;                // how long a stop may go unnoticed
+constexpr int kPollMs = 50;                // longest delay until a stop request is noticed
 
 class Pipe {
  public:
@@ -53,7 +53,7 @@ void set_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, O_NONBLOCK);  // NOLINT(cppcoreguidelines-pro-type-vararg)
 }
 
-// Ours with the request's in front: getenv() finds the first.
+// The inherited environment, preceded by the request's: getenv() returns the first match.
 std::vector<std::string> environment_of(const ProcessRequest& request) {
   std::vector<std::string> variables;
   for (const auto& [name, value] : request.environment) variables.push_back(fmt::format("{}={}", name, value));
@@ -118,7 +118,7 @@ class Child {
     return {};
   }
 
-  // Until the program closed its outputs and ended, or has to be ended.
+  // Runs until the program has closed its outputs and exited, or must be killed.
   Result<ProcessOutcome> attend() {
     const std::int64_t deadline = now_ms() + request_.limit.count() / 1'000'000;
     while (out_.read_end() >= 0 || err_.read_end() >= 0 || !reaped()) {
@@ -144,7 +144,7 @@ class Child {
   void wait_for_data(int wait_ms) {
     std::array<pollfd, 3> watched{
         {{in_.write_end(), POLLOUT, 0}, {out_.read_end(), POLLIN, 0}, {err_.read_end(), POLLIN, 0}}};
-    // The outputs may be closed before the program ends.
+    // The outputs may be closed before the program exits.
     const bool quiet = out_.read_end() < 0 && err_.read_end() < 0;
     if (::poll(watched.data(), watched.size(), quiet ? std::min(wait_ms, 5) : wait_ms) <= 0) return;
     if (watched[0].revents != 0) write_input();
@@ -158,7 +158,7 @@ class Child {
     const ssize_t sent = ::write(in_.write_end(), to_write_.data(), to_write_.size());
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (sent > 0) to_write_.remove_prefix(static_cast<std::size_t>(sent));
-    if (sent < 0 || to_write_.empty()) in_.close_write();  // a program that reads no input is its own affair
+    if (sent < 0 || to_write_.empty()) in_.close_write();  // a program that does not read its input is not an error
   }
   static void read_from(Pipe& pipe, std::string& to) {
     std::array<char, 16384> piece{};
@@ -171,7 +171,7 @@ class Child {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
     outcome_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    ::kill(-pid_, SIGKILL);  // what it left behind in its group
+    ::kill(-pid_, SIGKILL);  // remaining processes of its group
     pid_ = -1;
     return true;
   }
@@ -193,7 +193,7 @@ class Child {
   ProcessOutcome outcome_;
 };
 
-// Without this, a program that closes its input early would end us.
+// Ignores SIGPIPE: otherwise a program that closes its input early would terminate weft.
 class PipeSignalIgnored {
  public:
   PipeSignalIgnored() {

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Process, GivesOutputErrorsAndCode) {
+TEST(Process, ReturnsOutputErrorsAndExitCode) {
   const Result<ProcessOutcome> outcome = run_process({.words = {"sh", "-c", "echo out; echo bad >&2; exit 7"}});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->code, 7);
@@ -23,30 +23,30 @@ TEST(Process, GivesOutputErrorsAndCode) {
   EXPECT_EQ(outcome->err, "bad\n");
 }
 
-TEST(Process, FeedsLargeInputThrough) {
+TEST(Process, WritesLargeInput) {
   const std::string input(3'000'000, 'x');
   const Result<ProcessOutcome> outcome = run_process({.words = {"cat"}, .input = input});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->out, input);
 }
 
-TEST(Process, AProgramThatIgnoresItsInputIsNoError) {
+TEST(Process, UnreadInputIsNotAnError) {
   const Result<ProcessOutcome> outcome = run_process({.words = {"true"}, .input = std::string(1'000'000, 'x')});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->code, 0);
 }
 
-TEST(Process, TellsOfWhatIsNotThere) {
+TEST(Process, ReportsAMissingProgram) {
   const Result<ProcessOutcome> outcome = run_process({.words = {"no-such-program-here"}});
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, ErrorCode::not_found);
   EXPECT_EQ(run_process({}).error().code, ErrorCode::invalid_input);
 }
 
-TEST(Process, TheTimeLimitEndsTheWholeGroup) {
+TEST(Process, TimeoutKillsTheWholeGroup) {
   const std::string marker = testing::TempDir() + "process_marker_" + std::to_string(::getpid());
   int grandchild = 0;
-  // On a machine that is busy the shell may not get as far within the limit; then with a longer one.
+  // On a busy machine the shell may not start the child within the timeout; retry with a longer one.
   for (std::int64_t limit = 100; grandchild == 0 && limit < 60'000; limit *= 5) {
     const Result<ProcessOutcome> outcome = run_process(
         {.words = {"sh", "-c", "sleep 600 & echo $! > " + marker + "; wait"}, .limit = milliseconds(limit)});
@@ -66,7 +66,7 @@ TEST(Process, TheTimeLimitEndsTheWholeGroup) {
   EXPECT_FALSE(runs()) << "a grandchild outlived the limit";
 }
 
-TEST(Process, AChattyProgramIsCut) {
+TEST(Process, OutputBeyondTheLimitIsAnError) {
   const Result<ProcessOutcome> outcome = run_process({.words = {"yes"}, .most_output = 100'000});
   ASSERT_FALSE(outcome.ok());
   EXPECT_THAT(outcome.error().message, HasSubstr("more than"));

@@ -30,13 +30,13 @@ struct Unit {
   std::uint64_t factor;
 };
 
-// What a parser needs to know about one kind of quantity, and what it says when it is not given one.
+// What a parser needs to know about one kind of quantity, and the texts of its error messages.
 struct Grammar {
   const char* noun;        // "a rate"
-  const char* whole;       // "bits per second": what a fraction must come out to
+  const char* whole;       // "bits per second": a fraction must come out to a whole number of these
   const char* examples;    // "100M, 400G or 1.6T"
-  const char* units;       // the list shown to people; spellings may be more
-  const char* needs_unit;  // "400G": the example for a number without unit; null where it may stand alone
+  const char* units;       // the list shown to people; more spellings are accepted
+  const char* needs_unit;  // "400G": example for a missing unit; null if the unit is optional
   std::span<const Unit> table;
 };
 
@@ -112,7 +112,7 @@ constexpr Unit kDurationUnits[] = {{"ns", 1},
                                    {"h", 3600 * kBillion},
                                    {"d", 86'400 * kBillion},
                                    {"w", 604'800 * kBillion}};
-// No "mW": next to "MW" it is a mistake waiting to be read.
+// No "mW": too easily confused with "MW".
 constexpr Unit kPowerUnits[] = {{"W", kThousand}, {"kW", kMillion}, {"MW", kBillion}, {"GW", kTrillion}};
 constexpr Unit kLengthUnits[] = {{"mm", 1}, {"cm", 10}, {"m", kThousand}, {"km", kMillion}};
 constexpr Unit kFlopsUnits[] = {{"MF", 1},         {"MFLOPS", 1},         {"MFLOP/s", 1},         {"MOPS", 1},
@@ -184,10 +184,10 @@ struct Decimal {
   Uint128 mantissa = 0;
   std::size_t scale = 0;
   std::size_t length = 0;  // of its text
-  bool too_long = false;   // more digits than can matter
+  bool too_long = false;   // more digits than are supported
 };
 
-// Reads digits, or digits, a point and digits, at the start of `text`.
+// Parses digits, or digits, a point and digits, at the start of `text`.
 std::optional<Decimal> scan_decimal(std::string_view text) {
   const std::size_t whole = count_digits(text);
   if (whole == 0) return std::nullopt;
@@ -258,7 +258,7 @@ std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
 
-// value / factor as a decimal number, or "" when it has no finite decimal form of reasonable length.
+// value / factor as a decimal number, or "" if it has no finite decimal form of reasonable length.
 std::string exact_decimal(std::uint64_t value, std::uint64_t factor) {
   std::string text = std::to_string(value / factor);
   std::uint64_t rest = value % factor;
@@ -273,7 +273,7 @@ std::string exact_decimal(std::uint64_t value, std::uint64_t factor) {
   return text;
 }
 
-// The shortest text of all units in which the number is at least 1; of equally short ones, the largest unit.
+// The shortest text among all units in which the number is at least 1; ties go to the largest unit.
 std::string shortest(std::int64_t count, std::span<const Unit> units, std::string_view zero) {
   if (count == 0) return std::string(zero);
   const std::uint64_t value = magnitude(count);
@@ -375,7 +375,7 @@ Result<std::int64_t> parse_integer(std::string_view text) {
   return static_cast<std::int64_t>(negative ? 0 - low : low);
 }
 
-// Small sizes are MTUs and buffers, which people know by their number: 9000, not 9KB.
+// Small sizes are MTUs and buffers, which are usually written in bytes: 9000, not 9KB.
 std::string to_text(Bytes value) {
   if (magnitude(value.count()) < 10'000) return std::to_string(value.count());
   return shortest(value.count(), kBytesPrinted, "0");
@@ -404,7 +404,7 @@ std::int64_t multiply_divide(std::int64_t a, std::int64_t b, std::int64_t c) {
   const bool negative = (a < 0) != (b < 0) ? c > 0 : c < 0;
   const Uint128 product = static_cast<Uint128>(magnitude(a)) * magnitude(b);
   const std::uint64_t divisor = magnitude(c);
-  // Rounding down is away from zero below it.
+  // For negative values, rounding down is away from zero.
   const Uint128 quotient = product / divisor + (negative && product % divisor != 0 ? 1 : 0);
   const Uint128 limit = static_cast<Uint128>(kMax) + (negative ? 1 : 0);
   const auto low = static_cast<std::uint64_t>(quotient > limit ? limit : quotient);

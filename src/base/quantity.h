@@ -1,6 +1,6 @@
-// Quantities are types: an int64 with a unit that cannot be mixed with another by accident. Text forms are those people
-// write in cluster files ("400G", "9000", "100ms", "2TB", "700W", "3m", "2:1"). Arithmetic that multiplies goes through
-// 128 bits. Nothing here stores a rate as "picoseconds per byte".
+// Quantities are types: an int64 with a unit that cannot be mixed with another by accident. Text forms are those used
+// in cluster files ("400G", "9000", "100ms", "2TB", "700W", "3m", "2:1"). Multiplication uses 128-bit intermediates.
+// Rates are never stored as "picoseconds per byte".
 #pragma once
 
 #include <compare>
@@ -51,15 +51,15 @@ constexpr Power watts(std::int64_t n) { return Power(n * 1000); }
 constexpr Length meters(std::int64_t n) { return Length(n * 1000); }
 constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1'000'000); }
 
-// "2:1" = two down for one up. Always in lowest terms, both parts 1..10^6. A plain number n means n:1; "1.5" is 3:2.
+// "2:1" = two down per one up. Always in lowest terms, both parts 1..10^6. A plain number n means n:1; "1.5" is 3:2.
 struct Ratio {
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
   friend bool operator==(const Ratio&, const Ratio&) = default;
 };
 
-// Parsers take exactly one quantity, no surrounding blanks; they accept a decimal fraction if the result is exact in
-// the unit, refuse negatives, overflow and unknown units, and say which units are known.
+// Parsers accept exactly one quantity, without surrounding spaces; a decimal fraction is accepted if the result is
+// exact in the unit. Negative values, overflow and unknown units are rejected; the error lists the known units.
 [[nodiscard]] Result<Bytes> parse_bytes(std::string_view text);        // 9000, 64KB, 2TB, 80GiB, 10Ti (Kubernetes)
 [[nodiscard]] Result<BitRate> parse_bit_rate(std::string_view text);   // 400G, 1.6T, 100M, 400Gbps, 400Gb/s
 [[nodiscard]] Result<Bytes> parse_byte_rate(std::string_view text);    // per second: 40GB/s, 1TB/s
@@ -71,7 +71,7 @@ struct Ratio {
 [[nodiscard]] Result<std::int64_t> parse_integer(std::string_view text);  // optional sign, digits; "_" not allowed
 [[nodiscard]] Result<Money> parse_money(std::string_view text);           // 1234, 1234.5, 1234.56
 
-// Printers give the shortest exact form that the parser reads back to the same value ("400G", "9000", "2TB", "1.5s").
+// Printers return the shortest exact form that parses back to the same value ("400G", "9000", "2TB", "1.5s").
 [[nodiscard]] std::string to_text(Bytes value);
 [[nodiscard]] std::string to_text(BitRate value);
 [[nodiscard]] std::string to_text(Duration value);

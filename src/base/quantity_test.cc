@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
-// Units do not mix: what must not compile, asked of the compiler.
+// Units do not mix: checks at compile time that such expressions are ill-formed.
 template <class A, class B>
 concept Addable = requires(A a, B b) {
   a + b;
@@ -106,7 +106,7 @@ TEST(ParseBytes, SaysWhatIsWrong) {
             "`9999999999999999999999999999` is not a size: it has too many digits");
 }
 
-TEST(ParseBytes, KeepsHostileTextOutOfTheMessage) {
+TEST(ParseBytes, EscapesHostileTextInMessages) {
   const std::string message = error_of(parse_bytes("\x1b[2J\n" + std::string(1000, 'x')));
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
   EXPECT_EQ(message.find('\n'), std::string::npos);
@@ -136,7 +136,7 @@ TEST(ParseBitRate, SaysWhatIsWrong) {
   EXPECT_EQ(error_of(parse_bit_rate("9223373T")), "`9223373T` is too large for a rate");
 }
 
-TEST(ParseOthers, ReadTheirUnits) {
+TEST(ParseOthers, ParseTheirUnits) {
   EXPECT_EQ(count_of(parse_byte_rate("40GB/s")), 40000000000);
   EXPECT_EQ(count_of(parse_byte_rate("1TB/s")), 1000000000000);
   EXPECT_EQ(count_of(parse_byte_rate("1GiB/s")), 1073741824);
@@ -162,7 +162,7 @@ TEST(ParseOthers, ReadTheirUnits) {
   EXPECT_EQ(count_of(parse_flops("1.979PF")), 1979000000);
 }
 
-TEST(ParseOthers, NeedAUnit) {
+TEST(ParseOthers, RequireAUnit) {
   EXPECT_EQ(error_of(parse_byte_rate("40")), "`40` is not a byte rate: a byte rate needs a unit: 40GB/s");
   EXPECT_EQ(error_of(parse_duration("100")), "`100` is not a duration: a duration needs a unit: 30s");
   EXPECT_EQ(error_of(parse_power("700")), "`700` is not a power: a power needs a unit: 700W");
@@ -170,7 +170,7 @@ TEST(ParseOthers, NeedAUnit) {
   EXPECT_EQ(error_of(parse_flops("989")), "`989` is not a compute rate: a compute rate needs a unit: 989TF");
 }
 
-TEST(ParseOthers, SayWhichUnitsAreKnown) {
+TEST(ParseOthers, ListTheKnownUnits) {
   EXPECT_EQ(
       error_of(parse_byte_rate("40Gb/s")),
       "`40Gb/s` is not a byte rate: expected a number and a unit such as 900MB/s, 40GB/s or 1TB/s; units are B/s, "
@@ -243,7 +243,7 @@ TEST(ParseMoney, ReadsCents) {
   EXPECT_EQ(error_of(parse_money("-1")), "`-1` is not an amount: it is negative");
 }
 
-TEST(ToText, GivesTheShortestExactForm) {
+TEST(ToText, ReturnsTheShortestExactForm) {
   EXPECT_EQ(to_text(Bytes(0)), "0");
   EXPECT_EQ(to_text(Bytes(9000)), "9000");
   EXPECT_EQ(to_text(Bytes(64000)), "64KB");
@@ -301,7 +301,7 @@ void expect_round_trip(std::int64_t count, Parse parse, Print print) {
   ASSERT_EQ(again->count(), count) << text;
 }
 
-TEST(ToText, ReadsBackAsTheSameValue) {
+TEST(ToText, ParsesBackToTheSameValue) {
   RandomStream random(3, "quantity");
   const auto print = [](auto value) { return to_text(value); };
   for (int i = 0; i < 20000; ++i) {
@@ -358,7 +358,7 @@ TEST(MultiplyDivide, Saturates) {
   EXPECT_EQ(multiply_divide(kMin, 1, -1), kMax);
 }
 
-TEST(MultiplyDivideDeathTest, RefusesDivisionByZero) {
+TEST(MultiplyDivideDeathTest, RejectsDivisionByZero) {
   EXPECT_DEATH(static_cast<void>(multiply_divide(1, 1, 0)), "division by zero");
 }
 

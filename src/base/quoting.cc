@@ -69,14 +69,14 @@ bool is_decimal(std::string_view text) {
   return i == text.size();
 }
 
-// 0x1F, 0o17, 0b1: and, not worth telling apart, anything else of that shape.
+// 0x1F, 0o17, 0b1, and (not distinguished) anything else of that form.
 bool is_radix_number(std::string_view text) {
   if (text.size() < 3 || text[0] != '0') return false;
   if (text[1] != 'x' && text[1] != 'o' && text[1] != 'b') return false;
   return text.find_first_not_of("0123456789abcdefABCDEF_", 2) == std::string_view::npos;
 }
 
-// 2:1 and 12:30:45 are numbers to base 60 in YAML 1.1.
+// 2:1 and 12:30:45 are base-60 numbers in YAML 1.1.
 bool is_base_sixty(std::string_view text) {
   if (text.empty() || !is_digit(text[0]) || text.find(':') == std::string_view::npos) return false;
   return text.find_first_not_of("0123456789_:.") == std::string_view::npos;
@@ -89,7 +89,7 @@ bool is_date(std::string_view text) {
          text.find('-', 6) != std::string_view::npos;
 }
 
-// Words that some reader of YAML, 1.1 or 1.2, takes for something else than text.
+// Words that a YAML 1.1 or 1.2 parser could read as something other than text.
 bool is_reserved_word(std::string_view text) {
   if (text.size() > 5) return false;
   static constexpr std::string_view kWords[] = {"~", "null", "true", "false", "yes", "no",
@@ -107,7 +107,7 @@ bool is_all_printable(std::string_view text) {
   return true;
 }
 
-// 10.60.0.1, 10.60.0.0/16, 10Ti, 300s: begin with a digit, and no reader takes them for a number.
+// 10.60.0.1, 10.60.0.0/16, 10Ti, 300s: begin with a digit, and no parser reads them as numbers.
 bool is_plain_quantity(std::string_view text) {
   const auto dots = std::count(text.begin(), text.end(), '.');
   if (dots == 3) {
@@ -130,7 +130,7 @@ std::string json_quote(std::string_view text) {
 }
 
 void append_json_quoted(std::string& out, std::string_view text) {
-  // Most texts are plain: they are copied as they are.
+  // Most texts are plain and are copied unchanged.
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
@@ -161,9 +161,9 @@ bool is_yaml_number(std::string_view text) {
 bool is_plain_yaml_text(std::string_view text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
   if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos) return false;
-  // Commas and brackets would be fine in block style; quoting them lets the text stand in a flow list too.
+  // Commas and brackets would be fine in block style; quoting them allows the text in a flow list too.
   if (text.find_first_of(",[]{}") != std::string_view::npos) return false;
-  for (const char* pair : {": ", " #", ":?"}) {  // the last is refused by libyaml in a flow list
+  for (const char* pair : {": ", " #", ":?"}) {  // libyaml rejects the last in a flow list
     if (text.find(pair) != std::string_view::npos) return false;
   }
   if (text.substr(0, 3) == "...") return false;

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-TEST(JsonQuote, EscapesWhatRfc8259Asks) {
+TEST(JsonQuote, EscapesAsRequiredByRfc8259) {
   EXPECT_EQ(json_quote(""), "\"\"");
   EXPECT_EQ(json_quote("a\"b\\c/d"), "\"a\\\"b\\\\c/d\"");
   EXPECT_EQ(json_quote("\n\r\t\b\f"), "\"\\n\\r\\t\\u0008\\u000c\"");
@@ -34,7 +34,7 @@ TEST(JsonQuote, KeepsEveryByteOfASecret) {
   EXPECT_EQ(json_quote_secret(longest).size(), 602U);
 }
 
-TEST(YamlQuote, SimpleTextIsPlainText) {
+TEST(YamlQuote, SimpleTextNeedsNoQuotes) {
   for (const std::string_view text :
        {"a", "leaf-01", "/var/log", "_x", "10.60.0.1", "10.60.0.0/16", "10Ti", "300s", "a b", "a:b", "a=$(b)"}) {
     EXPECT_TRUE(is_simple_yaml_text(text)) << text;

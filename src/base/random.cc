@@ -12,8 +12,8 @@ __extension__ using Uint128 = unsigned __int128;
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name) {
   std::uint64_t mixer = seed ^ hash64(name);
   for (std::uint64_t& word : state_) word = detail::splitmix64(mixer);
-  // Not `seed ^ hash64(name)` itself: then splitting by the same name twice would lead back to the start, and the order
-  // of names would not matter.
+  // Not just `seed ^ hash64(name)`: splitting by the same name twice would then return to the original seed, and the
+  // order of names would not matter.
   seed_ = detail::splitmix64(mixer);
 }
 
@@ -22,7 +22,7 @@ RandomStream RandomStream::split(std::string_view name) const { return RandomStr
 std::uint64_t RandomStream::next() { return detail::xoshiro256_starstar(state_); }
 
 // Lemire, "Fast Random Integer Generation in an Interval" (2019): multiply, and reject the few low products that would
-// favor some results.
+// bias the result.
 std::uint64_t RandomStream::below(std::uint64_t bound) {
   CHECK(bound > 0, "below() needs a positive bound");
   Uint128 product = static_cast<Uint128>(next()) * bound;
@@ -42,7 +42,7 @@ std::int64_t RandomStream::between(std::int64_t low, std::int64_t high) {
 
 double RandomStream::uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
 
-// Draws even when the answer is certain, so that a probability of 0 or 1 does not shift what comes after.
+// Draws even if the result is certain, so that a probability of 0 or 1 does not shift later draws.
 bool RandomStream::chance(double probability) { return uniform() < probability; }
 
 std::uint64_t hash64(std::string_view text, std::uint64_t basis) {

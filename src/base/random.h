@@ -1,5 +1,6 @@
-// Named random streams. One seed, split by name, so that adding a consumer never changes what another one draws; own
-// generator and own distributions, because the standard library's distributions differ between implementations.
+// Named random streams. One seed is split by name, so adding a consumer never changes the values that another one
+// draws. Generator and distributions are implemented here because the standard library's distributions differ between
+// implementations.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed, std::string_view name = {});
 
-  // A stream that depends on this one's seed and the name alone, not on what was drawn before.
+  // A stream that depends only on this one's seed and the name, not on previous draws.
   [[nodiscard]] RandomStream split(std::string_view name) const;
 
   std::uint64_t next();                                       // 64 uniform bits
@@ -25,7 +26,7 @@ class RandomStream {
   std::uint64_t state_[4] = {};  // xoshiro256**
 };
 
-namespace detail {  // the published generators, apart so that tests can hold them to the published outputs
+namespace detail {  // the published generators, separate so that tests can compare them with the published outputs
 
 constexpr std::uint64_t splitmix64(std::uint64_t& state) {
   state += 0x9E3779B97F4A7C15ULL;
@@ -50,7 +51,7 @@ constexpr std::uint64_t xoshiro256_starstar(std::uint64_t (&state)[4]) {
 
 }  // namespace detail
 
-// FNV-1a, 64 bits: for names and trace hashes. Not for anything an adversary chooses.
+// FNV-1a, 64 bits: for names and trace hashes. Not for input that an adversary controls.
 [[nodiscard]] std::uint64_t hash64(std::string_view text, std::uint64_t basis = 14695981039346656037ULL);
 
 }  // namespace weft

@@ -57,14 +57,14 @@ TEST(RandomStream, RepeatsWithTheSameSeedAndName) {
   EXPECT_NE(next, d.next());
 }
 
-TEST(RandomStream, SplitsWithoutRegardToWhatWasDrawn) {
+TEST(RandomStream, SplitsIndependentlyOfPreviousDraws) {
   RandomStream fresh(9);
   RandomStream used(9);
   for (int i = 0; i < 17; ++i) used.next();
   EXPECT_EQ(fresh.split("a").next(), used.split("a").next());
 }
 
-TEST(RandomStream, GivesEverySplitItsOwnStream) {
+TEST(RandomStream, EverySplitHasItsOwnStream) {
   const RandomStream root(9);
   std::set<std::uint64_t> firsts;
   for (RandomStream stream : {root, root.split("a"), root.split("b"), root.split(""), root.split("a").split("a"),
@@ -91,7 +91,7 @@ TEST(RandomStream, DrawsEvenly) {
   EXPECT_LT(chi, 27.9);
 }
 
-// With bound 3 * 2^62 a plain modulo would give the first third twice as often as the others.
+// With bound 3 * 2^62 a plain modulo would return the first third twice as often as the others.
 TEST(RandomStream, HasNoModuloBias) {
   RandomStream random(7, "bias");
   int low = 0;
@@ -124,7 +124,7 @@ TEST(RandomStream, DrawsUniformDoubles) {
   EXPECT_NEAR(sum / 100000, 0.5, 0.005);
 }
 
-TEST(RandomStream, TakesChances) {
+TEST(RandomStream, ChanceFollowsItsProbability) {
   RandomStream random(5);
   int hits = 0;
   for (int i = 0; i < 100000; ++i) {
@@ -136,7 +136,7 @@ TEST(RandomStream, TakesChances) {
   EXPECT_FALSE(random.chance(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEST(RandomStream, ChancesCostOneDrawWhateverTheirProbability) {
+TEST(RandomStream, ChanceCostsOneDrawForAnyProbability) {
   RandomStream a(6);
   RandomStream b(6);
   static_cast<void>(a.chance(0.0));
@@ -144,7 +144,7 @@ TEST(RandomStream, ChancesCostOneDrawWhateverTheirProbability) {
   EXPECT_EQ(a.next(), b.next());
 }
 
-TEST(RandomStreamDeathTest, RefusesEmptyRanges) {
+TEST(RandomStreamDeathTest, RejectsEmptyRanges) {
   EXPECT_DEATH(RandomStream(1).below(0), "positive bound");
   EXPECT_DEATH(RandomStream(1).between(2, 1), "low <= high");
 }

@@ -1,5 +1,6 @@
 // Result<T>: a value, or an Error that says what went wrong and where. For everything that can fail for reasons outside
-// the program; see check.h for the rest. GCC 12 in C++20 has no std::expected, and clang 14 cannot parse libstdc++'s.
+// the program; see check.h for programming errors. GCC 12 in C++20 has no std::expected, and clang 14 cannot parse
+// libstdc++'s.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,7 @@ enum class ErrorCode { invalid_input, not_found, unavailable, timeout, conflict,
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;
-  std::string where;  // "file:line:column", a path, a device; empty when the message already says it
+  std::string where;  // "file:line:column", a path, a device; empty if the message already contains it
 
   // "where: message", as printed to a user.
   [[nodiscard]] std::string text() const { return where.empty() ? message : where + ": " + message; }
@@ -58,7 +59,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// The outcome of an action that has no value to give.
+// The outcome of an action that returns no value.
 class [[nodiscard]] Status {
  public:
   Status() = default;

@@ -21,25 +21,25 @@ TEST(Result, HoldsAValueOrAnError) {
   EXPECT_EQ(good.value_or(3), 7);
 }
 
-TEST(Result, CarriesWhatCanOnlyBeMoved) {
+TEST(Result, CarriesMoveOnlyTypes) {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
   const std::unique_ptr<int> taken = std::move(result).value();
   EXPECT_EQ(*taken, 5);
 }
 
-TEST(Error, SaysWhereWhenItKnows) {
+TEST(Error, TextIncludesTheLocationIfKnown) {
   EXPECT_EQ(kLost.text(), "cluster.yaml:3:1: no such rack");
   EXPECT_EQ((Error{ErrorCode::timeout, "too late", ""}).text(), "too late");
 }
 
-TEST(Status, IsFineUnlessToldOtherwise) {
+TEST(Status, IsOkByDefault) {
   EXPECT_TRUE(Status().ok());
   const Status status = kLost;
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "no such rack");
 }
 
-TEST(ResultDeathTest, StopsAtAValueThatIsNotThere) {
+TEST(ResultDeathTest, AbortsOnAMissingValue) {
   const Result<int> bad = kLost;
   const Result<int> good = 1;
   EXPECT_DEATH(static_cast<void>(bad.value()), "value\\(\\) of a failed Result");
@@ -47,7 +47,7 @@ TEST(ResultDeathTest, StopsAtAValueThatIsNotThere) {
   EXPECT_DEATH(static_cast<void>(Status().error()), "error\\(\\) of a Status that succeeded");
 }
 
-TEST(CheckDeathTest, SaysTheConditionAndTheReason) {
+TEST(CheckDeathTest, PrintsTheConditionAndTheReason) {
   EXPECT_DEATH(CHECK(1 + 1 == 3, "sums must add up"), "sums must add up \\(1 \\+ 1 == 3\\)");
 }
 

@@ -1,5 +1,5 @@
-// How many rounds a randomized test does: as many as asked for in a plain build, a twentieth of them under a
-// sanitizer, where each takes some ten times as long. For tests alone.
+// The number of rounds of a randomized test: as requested in a plain build, a twentieth of that under a sanitizer,
+// where each round takes about ten times as long. For tests only.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// The arguments that a shell makes of the quoted texts.
+// The arguments that a shell parses from the quoted texts.
 std::vector<std::string> read_back(const std::vector<std::string>& texts, std::string (*quote)(std::string_view)) {
   std::string script = "printf '%s\\0'";
   for (const std::string& text : texts) script += " " + quote(text);
@@ -41,12 +41,12 @@ std::vector<std::string> random_texts(std::string_view bytes) {
   return texts;
 }
 
-TEST(ShellQuote, SafeWordsStayBare) {
+TEST(ShellQuote, SafeWordsAreNotQuoted) {
   EXPECT_EQ(shell_quote("--traddr=10.0.0.1"), "--traddr=10.0.0.1");
   EXPECT_EQ(shell_quote("a-z_A.Z/0:9,+@%=x"), "a-z_A.Z/0:9,+@%=x");
 }
 
-TEST(ShellQuote, AllElseStandsInSingleQuotes) {
+TEST(ShellQuote, EverythingElseIsInSingleQuotes) {
   EXPECT_EQ(shell_quote(""), "''");
   EXPECT_EQ(shell_quote("a b"), "'a b'");
   EXPECT_EQ(shell_quote("$(reboot)"), "'$(reboot)'");
@@ -58,15 +58,15 @@ TEST(ShellQuote, AllElseStandsInSingleQuotes) {
   EXPECT_EQ(shell_quote("gr\xC3\xBC\xC3\x9F"), "'gr\xC3\xBC\xC3\x9F'");
 }
 
-TEST(ShellQuote, NulIsLeftOut) { EXPECT_EQ(shell_quote(std::string_view("a\0b", 3)), "'ab'"); }
+TEST(ShellQuote, NulIsDropped) { EXPECT_EQ(shell_quote(std::string_view("a\0b", 3)), "'ab'"); }
 
-TEST(ShellQuote, AlwaysQuotesWhenAsked) {
+TEST(ShellQuote, AlwaysQuotesOnRequest) {
   EXPECT_EQ(shell_quote_always("8972"), "'8972'");
   EXPECT_EQ(shell_quote_always(""), "''");
   EXPECT_EQ(shell_quote_always("'"), "''\\'''");
 }
 
-TEST(ShellQuote, AShellReadsBackTheSameBytes) {
+TEST(ShellQuote, ShellReadsBackTheSameBytes) {
   std::string all;
   for (int byte = 1; byte < 256; ++byte) all += static_cast<char>(byte);
   std::vector<std::string> texts = random_texts(all);
@@ -76,7 +76,7 @@ TEST(ShellQuote, AShellReadsBackTheSameBytes) {
   EXPECT_EQ(read_back(texts, shell_quote_always), texts);
 }
 
-TEST(ShellQuote, AShellExpandsNothing) {
+TEST(ShellQuote, ShellExpandsNothing) {
   const std::vector<std::string> texts = random_texts("a1-_./:,+@%='\"\\$`~*?[]{}()<>|&;!#^ \t\n\r");
   EXPECT_EQ(read_back(texts, shell_quote), texts);
 }

@@ -11,7 +11,7 @@ namespace {
 
 Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-// A port of 127.0.0.1 that is bound, and listens when told to.
+// A port of 127.0.0.1 that is bound, and listens on request.
 class Port {
  public:
   Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -32,7 +32,7 @@ class Port {
   std::uint16_t number_ = 0;
 };
 
-TEST(Socket, ConnectsOrSaysWhatStoppedIt) {
+TEST(Socket, ConnectsOrReportsTheError) {
   const Port port;
   const Lookup found = look_up_host("127.0.0.1", port.number(), SOCK_STREAM);
   ASSERT_EQ(found.error, 0);
@@ -48,7 +48,7 @@ TEST(Socket, ConnectsOrSaysWhatStoppedIt) {
   EXPECT_EQ(wait_until_ready(made.socket.get(), POLLIN, in(std::chrono::milliseconds(20))), ETIMEDOUT);
 }
 
-TEST(Socket, LooksUpTheFamilyAskedFor) {
+TEST(Socket, LooksUpTheRequestedFamily) {
   EXPECT_EQ(look_up_host("127.0.0.1", 1, SOCK_DGRAM, AF_INET).list->ai_family, AF_INET);
   EXPECT_NE(look_up_host("::1", 1, SOCK_DGRAM, AF_INET).error, 0);
   EXPECT_NE(look_up_host("not a host", 1, SOCK_STREAM).error, 0);

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// An editor neither shows a byte-order mark nor counts it as a column.
+// Editors neither show a byte-order mark nor count it as a column.
 void drop_byte_order_mark(std::string& text) {
   if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);
 }

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-TEST(Sources, PlaceIsEightBytes) { EXPECT_EQ(sizeof(SourceLocation), 8U); }
+TEST(Sources, LocationIsEightBytes) { EXPECT_EQ(sizeof(SourceLocation), 8U); }
 
 TEST(Sources, NumbersFilesFromOne) {
   Sources sources;
@@ -15,7 +15,7 @@ TEST(Sources, NumbersFilesFromOne) {
   EXPECT_EQ(sources.text(1), "x");
 }
 
-TEST(Sources, GivesNothingForUnknownFiles) {
+TEST(Sources, ReturnsNothingForUnknownFiles) {
   Sources sources;
   sources.add("a.yaml", "x\ny\n");
   EXPECT_EQ(sources.path(0), "");
@@ -43,7 +43,7 @@ TEST(Sources, DropsTheByteOrderMark) {
   EXPECT_EQ(sources.line(file, 1), "key: 1");
 }
 
-TEST(Sources, DescribesPlaces) {
+TEST(Sources, DescribesLocations) {
   Sources sources;
   const FileId file = sources.add("cluster.yaml", "x");
   EXPECT_EQ(sources.describe({file, 5, 12}), "cluster.yaml:12:5");
@@ -51,13 +51,13 @@ TEST(Sources, DescribesPlaces) {
   EXPECT_EQ(sources.describe({}), "");
 }
 
-TEST(Sources, RefusesMoreFilesThanIdentifiers) {
+TEST(Sources, RejectsMoreFilesThanIdentifiers) {
   Sources sources;
   for (int i = 0; i < 65535; ++i) ASSERT_EQ(sources.add("", ""), i + 1);
   EXPECT_EQ(sources.add("one too many", ""), 0);
 }
 
-TEST(Sources, OrdersPlacesAsRead) {
+TEST(Sources, OrdersLocationsAsRead) {
   EXPECT_TRUE(comes_before({1, 9, 9}, {2, 1, 1}));
   EXPECT_TRUE(comes_before({1, 9, 1}, {1, 1, 2}));
   EXPECT_TRUE(comes_before({1, 1, 1}, {1, 2, 1}));

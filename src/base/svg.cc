@@ -10,7 +10,7 @@
 namespace weft::picture {
 namespace {
 
-// Hundredths of a pixel are finer than any screen.
+// Hundredths of a pixel are finer than any screen resolution.
 double short_number(double value) {
   const double rounded = std::round(value * 100.0) / 100.0;
   return rounded == 0.0 ? 0.0 : rounded;  // no "-0"
@@ -20,7 +20,7 @@ void append_attribute(std::string& out, std::string_view name, double value) {
   append_format(out, " {}=\"{}\"", name, short_number(value));
 }
 
-// Widths in em of DejaVu Sans, the widest of the fonts that stand behind "sans-serif".
+// Widths in em of DejaVu Sans, the widest of the usual "sans-serif" fonts.
 double glyph_width(std::uint32_t code) {
   if (code >= 0x80) return code_point_width(code) == 2 ? 1.1 : code == 0x2026 ? 1.0 : 0.84;
   const char c = static_cast<char>(code);
@@ -165,7 +165,7 @@ void Svg::text_in(const Box& box, std::string_view words, TextStyle style) {
   const double room = (style.angle == 0.0 ? box.width : box.height) - 4;
   style.anchor = Anchor::middle;
   Point at = box.center();
-  // Half the height of a capital letter brings the baseline from the middle to where it belongs.
+  // Half the height of a capital letter moves the baseline so that the text is centered.
   (style.angle == 0.0 ? at.y : at.x) += 0.36 * style.size;
   text(at, fit_text(words, style.size, room, style.bold), style);
 }

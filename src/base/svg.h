@@ -1,5 +1,5 @@
-// Writes SVG: shapes and texts with the few attributes the pictures need. Every text is escaped; numbers are written
-// short. Styles are attributes, not classes, so that a picture can be put inside a web page without touching it.
+// Writes SVG: shapes and texts with the few attributes that the diagrams need. All text is escaped; numbers are written
+// short. Styles are attributes, not classes, so an image can be embedded in a web page unchanged.
 #pragma once
 
 #include <cstddef>
@@ -47,25 +47,25 @@ struct TextStyle {
   double angle = 0;  // degrees clockwise around the anchor
 };
 
-// Coordinates are doubles; counts come in from everywhere.
+// Coordinates are doubles; callers pass any numeric type.
 template <class T>
 requires std::is_arithmetic_v<T>
 [[nodiscard]] constexpr double real(T number) { return static_cast<double>(number); }
 
 class Svg {
  public:
-  // A tooltip, where given, becomes the shape's <title>.
+  // A tooltip, if any, becomes the shape's <title>.
   void rect(const Box& box, const Paint& style, std::string_view tooltip = {});
   void line(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
-  // A line through all the points: one mark, and dashes that run on past the corners.
+  // One line through all the points, so that dashes continue around corners.
   void polyline(std::span<const Point> points, const Paint& style, std::string_view tooltip = {});
   // A curve that leaves and arrives vertically, for links between tiers.
   void link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
   // The baseline is at `at.y`.
   void text(const Point& at, std::string_view text, const TextStyle& style);
-  // Vertically and horizontally centerd in the box, cut with an ellipsis to fit; nothing if not even that fits.
+  // Centered vertically and horizontally in the box, truncated with an ellipsis to fit; omitted if not even that fits.
   void text_in(const Box& box, std::string_view words, TextStyle style);
-  // Text on a background of its own, centerd at the point, to stand on top of links.
+  // Text on its own background, centered at the point, drawn on top of links.
   void label(const Point& center, std::string_view words, const TextStyle& style);
   void open_group(std::string_view tooltip = {});
   void close_group();
@@ -81,11 +81,11 @@ class Svg {
   std::size_t marks_ = 0;
 };
 
-// `text` for an XML text or attribute; what XML cannot hold becomes U+FFFD.
+// `text` escaped for an XML text or attribute; characters that XML does not allow become U+FFFD.
 [[nodiscard]] std::string xml_escape(std::string_view text);
-// An estimate on the safe side for common sans-serif fonts.
+// A conservative estimate for common sans-serif fonts.
 [[nodiscard]] double text_width(std::string_view text, double size, bool bold = false);
-// The text, or as much of it as fits before "…"; empty when fewer than two characters fit.
+// The text, truncated with "…" to fit; empty if fewer than two characters fit.
 [[nodiscard]] std::string fit_text(std::string_view text, double size, double width, bool bold = false);
 
 }  // namespace weft::picture

@@ -1,7 +1,7 @@
-// Where tests, fuzz targets and benchmarks find the source tree (examples, tables of expected values), data from
-// outside and the executable they judge. The build defines these once, in a file of its own, and not as macros of every
-// compilation: the same source then compiles to the same object wherever the tree lies, and the compiler cache serves
-// every clone. No part of weft itself may ask: it works away from its sources.
+// Paths for tests, fuzz targets and benchmarks: the source tree (examples, tables of expected values), external data
+// and the executable under test. The build defines them in one generated file, not as macros of every compilation, so
+// that objects do not depend on the path of the tree and every clone can share the compiler cache. weft itself must not
+// use these: it works without its sources.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace weft {
 
 std::string source_dir();
 
-// Traces, schemas, measurements and BMC dumps of others, which are not part of the source tree: the folder that the
-// environment variable WEFT_TEST_DATA names, without a trailing slash. It need not exist; base/test_prerequisites.h
-// skips a test that needs data from it.
+// External traces, schemas, measurements and BMC dumps, which are not part of the source tree: the folder named by the
+// environment variable WEFT_TEST_DATA, without a trailing slash. It need not exist; base/test_prerequisites.h skips a
+// test that needs data from it.
 std::string test_data_dir();
 
-// The executable of this build. WEFT_TEST_EXECUTABLE replaces it, so that the end-to-end tests of one build can judge
-// the executable of another.
+// The executable of this build. WEFT_TEST_EXECUTABLE overrides it, so that the end-to-end tests of one build can run
+// against the executable of another.
 std::string weft_binary();
 
 }  // namespace weft

@@ -1,7 +1,7 @@
-// Prerequisites of tests that the source tree does not bring along: programs, data of others, privileges. A test
-// without one of them is skipped with a message of fixed form, which scripts/skips.py counts and compares with the list
-// of permitted skips, tests/permitted_skips.txt. Only what is outside weft can be a prerequisite: where something of
-// ours is missing or does not start, the test fails.
+// Prerequisites of tests that are not in the source tree: programs, external data, privileges. A test without one of
+// them is skipped with a message in a fixed format, which scripts/skips.py counts and compares with the list of
+// permitted skips, tests/permitted_skips.txt. Only things outside weft can be prerequisites: if a part of weft is
+// missing or does not start, the test fails.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace weft {
 
-// On PATH or in a folder that only root's PATH may have; a name with a slash is a path. The script looks likewise.
+// On PATH or in a folder that may only be on root's PATH; a name with a slash is a path. scripts/skips.py uses the same
+// search.
 inline bool has_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0;
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing changes it
@@ -35,8 +36,8 @@ inline bool has_test_data(const std::string& relative) {
   return ::access((test_data_dir() + "/" + relative).c_str(), R_OK) == 0;
 }
 
-// A Python that has the modules (separated by commas), or "". Debian's own comes first: its packages are not seen by
-// another one on PATH.
+// A Python that has the modules (comma-separated), or "". Debian's own is tried first: another one on PATH does not see
+// its packages.
 inline std::string python_with(const std::string& modules) {
   const std::string attempt = " -c 'import " + modules + "' >/dev/null 2>&1";
   for (const char* python : {"/usr/bin/python3", "python3"}) {
@@ -48,13 +49,14 @@ inline std::string python_with(const std::string& modules) {
 
 }  // namespace weft
 
-// Each skips and returns, so it belongs into SetUp or the test's body: a function that they call would return to them.
+// Each skips and returns, so use it only in SetUp or the test's body: in a helper function, only the helper would
+// return.
 #define WEFT_NEEDS(condition, what)                                       \
   do {                                                                    \
     if (!(condition)) GTEST_SKIP() << "prerequisite missing: " << (what); \
   } while (false)
 
-// A program to run; a file or folder of WEFT_TEST_DATA; modules of Python; the rights of root.
+// A program to run; a file or folder of WEFT_TEST_DATA; Python modules; root privileges.
 #define WEFT_NEEDS_PROGRAM(name) WEFT_NEEDS(::weft::has_program(name), std::string("program ") + (name))
 #define WEFT_NEEDS_DATA(relative) WEFT_NEEDS(::weft::has_test_data(relative), std::string("data ") + (relative))
 #define WEFT_NEEDS_PYTHON(modules) WEFT_NEEDS(!::weft::python_with(modules).empty(), std::string("python ") + (modules))

@@ -1,5 +1,5 @@
-// Small helpers for text: letter case, trimming, splitting, joining, appending. All of them know ASCII only and no
-// locale; bytes above 127 are neither letters nor spaces.
+// Small helpers for text: letter case, trimming, splitting, joining, appending. All of them are ASCII-only and
+// locale-independent; bytes above 127 are neither letters nor spaces.
 #pragma once
 
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ namespace weft {
   return text.find(part) != std::string_view::npos;
 }
 
-// What counts as a space: formats differ in it.
+// The default set of spaces; formats differ in it.
 inline constexpr std::string_view kSpaces = " \t\r\n";
 inline constexpr std::string_view kLineSpaces = " \t\r";  // inside a line, whose end may be "\r\n"
 inline constexpr std::string_view kTabsAndSpaces = " \t";
@@ -33,15 +33,13 @@ inline constexpr std::string_view kTabsAndSpaces = " \t";
 [[nodiscard]] std::string_view trim(std::string_view text, std::string_view spaces = kSpaces);      // at both ends
 [[nodiscard]] std::string_view trim_end(std::string_view text, std::string_view spaces = kSpaces);  // at the end only
 
-// The parts between separators, empty ones too: always one more than there are separators.
+// The parts between separators, including empty ones: always one more than there are separators.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-// At commas outside brackets, each part without the spaces around it: "a[1,2], b" is "a[1,2]" and "b". Empty parts
-// stay.
+// Splits at commas outside brackets and trims each part: "a[1,2], b" is "a[1,2]" and "b". Empty parts are kept.
 [[nodiscard]] std::vector<std::string_view> split_outside_brackets(std::string_view text);
 // The words between runs of spaces; none is empty.
 [[nodiscard]] std::vector<std::string_view> split_at_spaces(std::string_view text, std::string_view spaces = kSpaces);
-// The lines without their '\n'. A '\n' ends a line, so the text after the last one is a line only if there is any; a
-// '\r' stays.
+// The lines without their '\n'. Text after the last '\n' is a line only if it is not empty; a '\r' is kept.
 [[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);
 
 // "a, b, c" with the separator ", ". Parts are strings or string views.
@@ -70,7 +68,7 @@ template <class Parts>
   return out;
 }
 
-// Every `from` replaced by `to`, from left to right; what was put in is not searched again.
+// Every `from` replaced by `to`, from left to right; replacements are not searched again.
 [[nodiscard]] std::string replace_all(std::string text, std::string_view from, std::string_view to);
 
 // Formats at the end of `out`. fmt::format_to with an iterator would compile fmt's formatters, floating point included,

@@ -39,7 +39,7 @@ TEST(Text, LetterCase) {
   EXPECT_TRUE(equals_ignoring_case("Mellanox", "mELLANOX"));
   EXPECT_FALSE(equals_ignoring_case("abc", "ab"));
   EXPECT_FALSE(equals_ignoring_case("ab", "abc"));
-  EXPECT_FALSE(equals_ignoring_case("@", "`"));  // apart by 32, as 'A' and 'a' are
+  EXPECT_FALSE(equals_ignoring_case("@", "`"));  // they differ by 32, like 'A' and 'a'
 }
 
 TEST(Text, Contains) {
@@ -48,7 +48,7 @@ TEST(Text, Contains) {
   EXPECT_FALSE(contains("abc", "ac"));
 }
 
-TEST(Text, TrimTakesOffWhatCountsAsSpace) {
+TEST(Text, TrimRemovesOnlyTheGivenSpaces) {
   EXPECT_EQ(trim(" \t\r\na b\n "), "a b");
   EXPECT_EQ(trim("a"), "a");
   EXPECT_EQ(trim(""), "");
@@ -83,7 +83,7 @@ TEST(Text, SplitAtSpacesHasNoEmptyWords) {
   EXPECT_THAT(split_at_spaces("a\r b", kTabsAndSpaces), ElementsAre("a\r", "b"));
 }
 
-TEST(Text, SplitLinesEndsEachAtItsNewline) {
+TEST(Text, SplitLinesSplitsAtNewlines) {
   EXPECT_THAT(split_lines("a\nb\n"), ElementsAre("a", "b"));
   EXPECT_THAT(split_lines("a\nb"), ElementsAre("a", "b"));
   EXPECT_THAT(split_lines("\n\na\r\n"), ElementsAre("", "", "a\r"));
@@ -103,7 +103,7 @@ TEST(Text, Join) {
   EXPECT_EQ(join(Words{"a", "b", "c"}, ", ", " or "), "a, b or c");
 }
 
-TEST(Text, ReplaceAllDoesNotSearchWhatItPutIn) {
+TEST(Text, ReplaceAllDoesNotSearchReplacements) {
   EXPECT_EQ(replace_all("a-b-c", "-", "--"), "a--b--c");
   EXPECT_EQ(replace_all("aaa", "aa", "b"), "ba");
   EXPECT_EQ(replace_all("abc", "x", "y"), "abc");
@@ -111,14 +111,14 @@ TEST(Text, ReplaceAllDoesNotSearchWhatItPutIn) {
   EXPECT_EQ(replace_all("abc", "", "x"), "abc");
 }
 
-TEST(AppendFormat, KeepsWhatIsThere) {
+TEST(AppendFormat, KeepsExistingText) {
   std::string text = "a";
   append_format(text, "{}:{:03}", "b", 7);
   append_format(text, " {:.2f}", 0.125);
   EXPECT_EQ(text, "ab:007 0.12");
 }
 
-TEST(AppendFormat, AddsLongTexts) {
+TEST(AppendFormat, AppendsLongTexts) {
   std::string text;
   for (int i = 0; i < 1000; ++i) append_format(text, "{:>10}", i);
   EXPECT_EQ(text.size(), 10'000U);

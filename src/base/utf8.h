@@ -1,5 +1,4 @@
-// UTF-8, one code point at a time. Bytes that are not UTF-8 decode one by one, marked invalid, so that no input can
-// stop or derail a caller.
+// UTF-8, one code point at a time. Invalid bytes decode one by one, marked invalid, so any input can be processed.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +32,8 @@ struct CodePoint {
   return {value, size, true};
 }
 
-// Whether a terminal shows it as itself. Controls are not printable; neither are line separators, byte-order marks and
-// the marks that reorder text, with which a file could make a message show something else than it says.
+// Whether a terminal shows it as itself. Not printable are controls, line separators, byte-order marks and
+// bidirectional control characters, with which a file could make a message display misleading text.
 [[nodiscard]] constexpr bool is_printable(std::uint32_t code) {
   if (code < 0x20 || (code >= 0x7F && code < 0xA0)) return false;
   if (code == 0x2028 || code == 0x2029 || code == 0xFEFF || code == 0xFFFE || code == 0xFFFF) return false;
@@ -56,8 +55,8 @@ struct CodePoint {
   return 1;
 }
 
-// `text` on one line, safe to print: tabs become blanks, whatever is not printable becomes '?'. Cut after about
-// `limit` bytes, with "..." to show it.
+// `text` on one line, safe to print: tabs become spaces, everything else that is not printable becomes '?'. Truncated
+// with "..." after about `limit` bytes.
 [[nodiscard]] inline std::string printable(std::string_view text, std::size_t limit = std::string_view::npos) {
   std::string out;
   out.reserve(text.size() < limit ? text.size() : limit + 3);
@@ -76,7 +75,7 @@ struct CodePoint {
   return out;
 }
 
-// A piece of input inside a message: `text`, printable and not too long.
+// A piece of input for use in a message: in backticks, printable and truncated.
 [[nodiscard]] inline std::string in_backticks(std::string_view text) { return "`" + printable(text, 60) + "`"; }
 
 }  // namespace weft

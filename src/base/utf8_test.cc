@@ -32,7 +32,7 @@ TEST(Utf8, DecodesTheFirstAndLastOfEachLength) {
 }
 
 // Table 3-7 of the Unicode standard: everything outside it is ill-formed.
-TEST(Utf8, RefusesWhatIsIllFormed) {
+TEST(Utf8, RejectsIllFormedSequences) {
   const char* cases[] = {"\x80",
                          "\xBF",
                          "\xC0\x80",
@@ -56,7 +56,7 @@ TEST(Utf8, RefusesWhatIsIllFormed) {
   }
 }
 
-TEST(Utf8, PrintableTextHasNoControlsAndOneLine) {
+TEST(Utf8, PrintableTextIsOneLineWithoutControls) {
   EXPECT_EQ(printable("a\tb\nc\x1b[31m\x7F"), "a b?c?[31m?");
   EXPECT_EQ(printable("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
   EXPECT_EQ(printable("\xC2\x9B"), "?");  // CSI, one byte in ISO 8859-1

@@ -12,13 +12,13 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kRow = 240;   // and so does a map of scalars: a port of a switch, a target of Prometheus
+constexpr std::size_t kRow = 240;   // a map of scalars that fits stays on one line: a switch port, a Prometheus target
 constexpr std::size_t kLine = 110;  // a list of scalars that fits stays on one line
 
 std::string number_text(double number) {
   CHECK(std::isfinite(number), "JSON has no infinities");
   std::string text = fmt::format("{}", number);
-  // 3.0 prints as "3": keep it a number that is not an integer.
+  // 3.0 prints as "3": keep it a floating-point number.
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
@@ -82,7 +82,7 @@ class JsonWriter {
     line(level);
     out_ += ']';
   }
-  // A map of scalars that fits stays on one line, as a row of a table.
+  // A map of scalars that fits stays on one line, like a row of a table.
   bool write_flat(const Value::Map& entries, int level) {
     if (!std::all_of(entries.begin(), entries.end(), [](const Value::Entry& e) { return is_scalar(e.value); }))
       return false;
@@ -126,7 +126,7 @@ bool fits_literal_block(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) return false;
   }
-  // json_quote() alters bytes that are no UTF-8, and U+2028 and its like end a line in YAML 1.1.
+  // json_quote() alters invalid UTF-8, and U+2028 and similar characters end a line in YAML 1.1.
   return json_quote(text).find("\xEF\xBF\xBD") == std::string::npos &&
          text.find("\xE2\x80") == std::string_view::npos && text.find("\xC2\x85") == std::string_view::npos &&
          text.find("\xEF\xBB\xBF") == std::string_view::npos;
@@ -136,7 +136,7 @@ class YamlWriter {
  public:
   std::string take() { return std::move(out_); }
 
-  // `value` stands after "key:" or "-" (`level` is the indentation of what hangs below), or begins the document.
+  // `value` follows "key:" or "-" (`level` is the indentation of its children), or begins the document.
   void write_block(const Value& value, int level, bool after_key) {
     if (value.is_map() && !value.entries().empty()) {
       write_map(value.entries(), level, after_key);
@@ -162,7 +162,7 @@ class YamlWriter {
   void write_entry(const Value::Entry& entry, int level) {
     out_ += is_simple_yaml_text(entry.key) ? entry.key : json_quote(entry.key);
     out_ += ':';
-    // A list hangs at the same level as its key, as most people write it.
+    // A list has the same indentation as its key, as most people write it.
     const bool list = entry.value.is_list() && !entry.value.items().empty();
     write_block(entry.value, list ? level : level + 1, true);
   }
@@ -198,7 +198,7 @@ class YamlWriter {
     }
   }
   void write_flow_scalar(const Value& value) {
-    // Brackets and commas end a plain text in a flow list.
+    // Brackets and commas end a plain scalar in a flow list.
     if (value.is_text() &&
         (!is_simple_yaml_text(value.text()) || value.text().find_first_of(":?&!|<>%*") != std::string::npos)) {
       out_ += json_quote(value.text());

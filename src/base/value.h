@@ -1,6 +1,6 @@
-// A document in the data model that JSON and YAML share: null, booleans, numbers, text, lists and maps that keep their
-// order. What other programs read is built as a Value and written by one emitter, so that no name, however odd, can
-// break out of its place. Reading is yaml.h's and json.h's.
+// A document in the data model that JSON and YAML share: null, booleans, numbers, text, lists and ordered maps. Files
+// for other programs are built as a Value and written by one emitter, so that no string can inject syntax. For parsing,
+// see yaml.h and json.h.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ class Value {
   using List = std::vector<Value>;
   using Map = std::vector<Entry>;
 
-  // Defined below: Entry is complete only then, and clang 14 wants it so.
+  // Defined below, where Entry is complete; clang 14 requires it.
   Value();  // null
   Value(const Value& other);
   Value(Value&& other) noexcept;
@@ -55,14 +55,14 @@ class Value {
   [[nodiscard]] bool empty() const;  // null, or a list or map without members
   [[nodiscard]] const Value* find(std::string_view key) const;
 
-  // Of a map (null becomes one): the value under the key, added at the end as null when there is none.
+  // For a map (null becomes one): the value under the key; a missing key is appended with null.
   Value& operator[](std::string_view key);
-  // The same as a chain: Value::map().set("a", 1).set("b", 2). An existing key is replaced in its place.
+  // The same for chaining: Value::map().set("a", 1).set("b", 2). The value of an existing key is replaced in place.
   Value& set(std::string_view key, Value value) &;
   Value&& set(std::string_view key, Value value) &&;
-  // Adds a key that is not there yet, without looking: for maps of thousands.
+  // Appends a key that must be new, without a lookup: for maps with thousands of entries.
   Value& put(std::string key, Value value);
-  // Of a list (null becomes one).
+  // For a list (null becomes one).
   Value& add(Value value);
 
   [[nodiscard]] const auto& state() const { return state_; }
@@ -96,16 +96,16 @@ inline Value::Value(Map entries) : state_(std::move(entries)) {}
 inline Value Value::list(std::initializer_list<Value> items) { return Value(List(items)); }
 inline Value Value::map(std::initializer_list<Entry> entries) { return Value(Map(entries)); }
 
-// RFC 8259, `indent` blanks a level, one line for empty containers and for lists and maps of scalars that fit; ends
-// with a newline. Text is UTF-8: bytes that are not become U+FFFD.
+// RFC 8259, `indent` spaces per level, one line for empty containers and for lists and maps of scalars that fit; ends
+// with a newline. Text is UTF-8: invalid bytes become U+FFFD.
 [[nodiscard]] std::string write_json(const Value& value, int indent = 2);
-// The same on one line, without the newline: a configuration inside another.
+// The same on one line, without the newline: for JSON embedded in another file.
 [[nodiscard]] std::string write_json_line(const Value& value);
 
-// Block style, two blanks a level, texts quoted wherever YAML 1.1 or 1.2 would read something else, several lines as a
+// Block style, two spaces per level; text is quoted if YAML 1.1 or 1.2 would not read it as text, multi-line text is a
 // literal block; ends with a newline.
 [[nodiscard]] std::string write_yaml(const Value& value);
-// Documents with "---" between; `heading` lines become comments at the top.
+// Documents separated by "---"; `heading` lines become comments at the top.
 [[nodiscard]] std::string write_yaml(std::span<const Value> documents, std::string_view heading = {});
 
 }  // namespace weft

@@ -56,8 +56,8 @@ hosts:
             "# Two of them\n#\n# the second a script\na: 1\n---\nscript: |\n  set -e\n  run\n");
 }
 
-// What YAML 1.1 readers (Kubernetes, Ansible) would take for something else stands in quotes.
-TEST(Value, QuotesWhatWouldChangeItsMeaning) {
+// Text that YAML 1.1 parsers (Kubernetes, Ansible) would read as another type is quoted.
+TEST(Value, QuotesTextThatWouldChangeItsType) {
   for (const char* text : {"yes",   "No",       "on", "y",  "null", "~",  "1",    "0400",       "1e3", "0x1f",
                            "1_000", "12:30:45", ".5", "",   " a",   "a ", "a: b", "a #b",       "- a", "@a",
                            "`a`",   "%a",       "[a", "{a", "*a",   "&a", "!a",   "2026-11-15", "1.0", ".inf"}) {
@@ -119,7 +119,7 @@ bool same(const Value& value, const YamlNode& node) {
   return node.kind == YamlNode::Kind::scalar && !node.quoted && node.scalar == write_json_line(value);
 }
 
-TEST(Value, ReadersGiveBackWhatWasWritten) {
+TEST(Value, ParsersReadBackWhatWasWritten) {
   RandomStream random(7, "value");
   for (int i = 0; i < 4000; ++i) {
     const Value value = Value::map({{"k", odd_value(random, 0)}});

@@ -8,7 +8,7 @@ bool wildcard_match(std::string_view pattern, std::string_view text, LetterCase 
   const auto same = [letters](char a, char b) {
     return a == b || (letters == LetterCase::ignored && to_lower(a) == to_lower(b));
   };
-  // Greedy with one point to come back to: linear in practice, at worst pattern times text.
+  // Greedy with one backtracking point: linear in practice, at worst pattern times text.
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;

@@ -1,4 +1,4 @@
-// Names with * and ? in them, as people write them for "several like this".
+// Wildcard patterns with * and ?, as in shell globs.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace weft {
 
 enum class LetterCase : std::uint8_t { matters, ignored };  // of ASCII letters
 
-// Whether all of `text` is what the pattern stands for: * any number of bytes, ? one.
+// Whether the pattern matches all of `text`: * matches any number of bytes, ? exactly one.
 [[nodiscard]] bool wildcard_match(std::string_view pattern, std::string_view text,
                                   LetterCase letters = LetterCase::matters);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
 
-// One document, and nothing in it that stands for something else.
+// One document, without anchors, aliases or merge keys.
 class StrictYamlReader final : public YamlReader {
  public:
   using YamlReader::YamlReader;
@@ -62,7 +62,7 @@ class StrictYamlReader final : public YamlReader {
     return fail(place, fmt::format("the file has more than {} values, which is the limit", limits_.nodes));
   }
 
-  // Anchors and merge keys are reported where they stand; there is nothing to apply.
+  // Anchors and merge keys have been reported at their location; there is nothing to apply.
   bool remember(std::string /*anchor*/, const YamlNode& /*node*/) override { return true; }
   bool merge_value(Frame& /*frame*/, YamlNode /*value*/) override { return true; }
 
@@ -77,14 +77,14 @@ class StrictYamlReader final : public YamlReader {
 
   void finish_mapping(Frame& frame) override { refuse_duplicates(frame.node); }
 
-  // By sorting, so that a large mapping costs n log n whatever its keys are.
+  // Sorts, so that a large mapping costs n log n for any keys.
   void refuse_duplicates(const YamlNode& mapping) {
     const std::vector<YamlEntry>& entries = mapping.entries;
     order_.clear();
     for (const YamlEntry& entry : entries) order_.push_back(&entry);
     std::sort(order_.begin(), order_.end(), [](const YamlEntry* a, const YamlEntry* b) {
       const int order = a->key.compare(b->key);
-      return order != 0 ? order < 0 : a < b;  // entries lie in file order
+      return order != 0 ? order < 0 : a < b;  // entries are in file order
     });
     std::size_t first = 0;
     for (std::size_t i = 1; i < order_.size(); ++i) {
@@ -92,7 +92,7 @@ class StrictYamlReader final : public YamlReader {
         first = i;
         continue;
       }
-      // An alias in place of a key, or a merge key, has been reported already.
+      // An alias as a key, or a merge key, has been reported already.
       if (failed_ && (order_[i]->key.empty() || order_[i]->key == "<<")) continue;
       fail(order_[i]->key_place, fmt::format("duplicate key {}", in_backticks(order_[i]->key)),
            fmt::format("the first one is on line {}", order_[first]->key_place.line), order_[i]->key.size());
@@ -112,8 +112,8 @@ class StrictYamlReader final : public YamlReader {
     }
   }
 
-  // Directives (%TAG and the like) are refused before libyaml sees them: it compares each with all before it, which
-  // takes hours for a file full of them. They can stand before a document and after its end, nowhere else.
+  // Directives (%TAG and the like) are rejected before libyaml reads them: it compares each with all before it, which
+  // takes hours for a file full of them. They can occur only before a document and after its end.
   bool refuse_directives(std::size_t offset, bool may_say_version) {
     while (offset < text_.size()) {
       const std::size_t end = std::min(text_.find_first_of("\r\n", offset), text_.size());
@@ -131,7 +131,7 @@ class StrictYamlReader final : public YamlReader {
     return false;
   }
 
-  // Only for the end of a document, so walking from the start is affordable.
+  // Used only at the end of a document, so scanning from the start is affordable.
   [[nodiscard]] std::size_t byte_offset(const yaml_mark_t& mark) const {
     MarkCursor cursor(text_, file_);
     cursor.advance_to(mark);

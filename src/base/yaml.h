@@ -1,6 +1,6 @@
-// The JSON-like core of YAML 1.2, read with libyaml into a tree in which every node keeps its place. Anchors, aliases,
-// tags, merge keys and several documents in a file are refused: a cluster file has one meaning, and a reader of it
-// never has to chase one. Duplicate keys are errors. Depth, size and node count are bounded.
+// The JSON-like core of YAML 1.2, parsed with libyaml into a tree in which every node keeps its location. Anchors,
+// aliases, tags, merge keys and multiple documents per file are rejected, so that each part of a cluster file can be
+// read on its own. Duplicate keys are errors. Depth, size and node count are bounded.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct YamlEntry;
 struct YamlNode {
   enum class Kind { null, scalar, sequence, mapping };
 
-  // Compiled once: a tree of these is copied and destroyed in most readers.
+  // Defined out of line, compiled once: most readers copy and destroy such trees.
   YamlNode();
   YamlNode(const YamlNode& other);
   YamlNode(YamlNode&& other) noexcept;
@@ -49,17 +49,17 @@ struct YamlLimits {
   std::size_t depth = 64;
 };
 
-// Parses the file registered under `file`. An empty file is a null node. On error, reports it and gives nothing.
+// Parses the file registered under `file`. An empty file is a null node. Reports an error and returns nullopt.
 [[nodiscard]] std::optional<YamlNode> parse_yaml(const Sources& sources, FileId file, Diagnostics& diagnostics,
                                                  const YamlLimits& limits = {});
 
-// For files of other programs: the documents of a stream, empty ones left out. Anchors and aliases are resolved by
-// copying (within the limits of nodes and bytes), merge keys `<<` applied, tags passed over; of a key given twice the
-// last counts, with a warning. On an error, what was read before it is still given.
+// For files of other programs: the documents of a stream, without empty ones. Anchors and aliases are resolved by
+// copying (within the limits on nodes and bytes), merge keys `<<` are applied, tags are ignored; the last of duplicate
+// keys wins, with a warning. After an error, the documents read before it are still returned.
 [[nodiscard]] std::vector<YamlNode> parse_yaml_stream(const Sources& sources, FileId file, Diagnostics& diagnostics,
                                                       const YamlLimits& limits = {});
 
-// "a mapping", "text", ...: how a message names what it found.
+// "a mapping", "text", ...: the kind of a node, for messages.
 [[nodiscard]] const char* describe_kind(const YamlNode& node);
 
 }  // namespace weft

@@ -13,12 +13,12 @@ struct YamlProblem {
   std::string hint;
 };
 
-// Whether a plain scalar means "nothing".
+// Whether a plain scalar means null.
 bool is_yaml_null(std::string_view text) {
   return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
 }
 
-// What to try, for the complaints that people meet most.
+// Hints for the most common errors.
 std::string hint_for(const yaml_parser_t& parser, std::string_view problem, std::string_view text, FileId file) {
   if (problem == "found character that cannot start any token") {
     const char found = parser.buffer.pointer == nullptr ? '\0' : static_cast<char>(*parser.buffer.pointer);
@@ -58,7 +58,7 @@ YamlReader::YamlReader(const Sources& sources, FileId file, Diagnostics& diagnos
     : text_(sources.text(file)), file_(file), diagnostics_(diagnostics), limits_(limits), cursor_(text_, file) {
   initialized_ = yaml_parser_initialize(&parser_) == 1;
   if (!initialized_) return;
-  // Said outright, or libyaml would guess UTF-16 from the first bytes.
+  // Set explicitly; otherwise libyaml could guess UTF-16 from the first bytes.
   yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
   const auto* bytes = reinterpret_cast<const unsigned char*>(text_.data());  // NOLINT(*-reinterpret-cast)
   yaml_parser_set_input_string(&parser_, bytes, text_.size());
@@ -89,7 +89,7 @@ void YamlReader::walk() {
   }
 }
 
-// False when there is nothing more to read, or no sense in reading on.
+// Returns false at the end, or after an unrecoverable error.
 bool YamlReader::take(const yaml_event_t& event) {
   switch (event.type) {
     case YAML_DOCUMENT_START_EVENT:

@@ -1,6 +1,6 @@
-// The reader of YAML below parse_yaml() and parse_yaml_stream(): walks libyaml's events, builds the tree, keeps to the
-// limits of size and depth, and turns libyaml's marks and errors into locations and messages. What the two accept
-// differs, and is left to the classes derived from it. Only yaml.cc and yaml_stream.cc include it.
+// Base class of the YAML readers behind parse_yaml() and parse_yaml_stream(): processes libyaml's events, builds the
+// tree, enforces the limits on size and depth, and converts libyaml's marks and errors into locations and messages.
+// What is accepted is decided by the derived classes. Only yaml.cc and yaml_stream.cc include it.
 #pragma once
 
 #include <yaml.h>
@@ -28,9 +28,9 @@ inline std::string_view as_view(const yaml_char_t* text) {
                          : std::string_view(reinterpret_cast<const char*>(text));  // NOLINT(*-reinterpret-cast)
 }
 
-// libyaml gives a place as a line and a column in characters, and takes more characters for line ends than editors do;
-// a SourceLocation is a line as split by Sources and a column in bytes. The cursor walks the text once, forwards only:
-// a mark that lies behind gets the cursor's place, which may be inexact but keeps the walk linear.
+// libyaml's marks have a line and a column in characters, and libyaml recognizes more line ends than editors do; a
+// SourceLocation has a line as split by Sources and a column in bytes. The cursor scans the text once, forward only: an
+// earlier mark gets the cursor's location, which may be inexact but keeps the scan linear.
 class MarkCursor {
  public:
   MarkCursor(std::string_view text, FileId file) : text_(text), file_(file) {}
@@ -103,28 +103,28 @@ class YamlReader {
   virtual ~YamlReader();
 
  protected:
-  // The node of a container that is still open, and the key read last when it is a mapping.
+  // An open container and, for a mapping, the last key read.
   struct Frame {
     YamlNode node;
     std::string anchor;
     bool has_key = false;
     std::string key;
     SourceLocation key_place;
-    bool merge = false;            // the key is a plain << that is applied
-    std::vector<YamlNode> merged;  // mappings to merge in, the first to name a key wins
+    bool merge = false;            // the key is a plain << to apply
+    std::vector<YamlNode> merged;  // mappings to merge in; the first one with a key wins
   };
 
-  // Reads to the end, or to the first thing after which there is no sense in reading on.
+  // Reads to the end, or to the first unrecoverable error.
   void walk();
 
-  // Each returns false to end the walk.
-  virtual bool begin_text() = 0;  // before libyaml sees it
+  // Each returns false to stop.
+  virtual bool begin_text() = 0;  // before libyaml reads it
   virtual bool begin_document(const yaml_event_t& event) = 0;
   virtual bool end_document(const yaml_event_t& event) = 0;
   virtual bool take_alias(std::string_view name, const SourceLocation& place) = 0;
   virtual bool refuse_container_as_key(const SourceLocation& place, YamlNode::Kind kind) = 0;
   virtual bool count_node(const SourceLocation& place, bool is_key) = 0;
-  // Of a complete value with an anchor.
+  // For a complete value with an anchor.
   virtual bool remember(std::string anchor, const YamlNode& node) = 0;
   virtual bool merge_value(Frame& frame, YamlNode value) = 0;
   virtual void check_properties(const SourceLocation& place, const yaml_char_t* anchor, const yaml_char_t* tag) = 0;

@@ -17,7 +17,7 @@ namespace {
 // libyaml compares each %TAG with all before it: a file full of them would take hours.
 constexpr std::size_t kMaxDirectives = 100;
 
-// A value that an alias can stand for, and what a copy of it costs.
+// An anchored value and the cost of a copy of it.
 struct Anchored {
   YamlNode node;
   std::size_t nodes = 0;
@@ -163,7 +163,7 @@ class StreamYamlReader final : public YamlReader {
     return true;
   }
 
-  // What aliases copy counts like what the file holds.
+  // Nodes and bytes copied by aliases count toward the limits.
   bool charge(const SourceLocation& place, std::size_t nodes, std::size_t bytes) {
     nodes_ += nodes;
     copied_ += bytes;

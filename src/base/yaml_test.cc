@@ -75,20 +75,20 @@ TEST(Yaml, ReadsTheCore) {
   EXPECT_EQ(dump_of("? a\n: 1\n"), "{a=1}");
 }
 
-TEST(Yaml, TakesOnlyPlainWordsForNull) {
+TEST(Yaml, ReadsOnlyPlainWordsAsNull) {
   EXPECT_EQ(dump_of("[~, null, Null, NULL, '', '~', 'null', nULL]"), "[~ ~ ~ ~ '' '~' 'null' nULL]");
   EXPECT_EQ(dump_of("a:\nb: ''\n"), "{a=~ b=''}");
   EXPECT_EQ(dump_of("-\n-\n"), "[~ ~]");
   EXPECT_EQ(dump_of("null: x\n~: y\n"), "{null=x ~=y}");
 }
 
-TEST(Yaml, TakesAnEmptyFileForNull) {
+TEST(Yaml, ReadsAnEmptyFileAsNull) {
   for (const char* text : {"", "\n\n", "# only a comment\n", "---\n", "--- ~\n...\n", "\xEF\xBB\xBF"}) {
     EXPECT_EQ(dump_of(text), "~") << text;
   }
 }
 
-TEST(Yaml, KeepsPlaces) {
+TEST(Yaml, KeepsLocations) {
   const Parsed parsed = parse("a: 1\nlist:\n  - x\n  - k: v\nflow: {p: [q]}\n");
   ASSERT_TRUE(parsed.root);
   const FileId f = parsed.file;
@@ -146,7 +146,7 @@ TEST(Yaml, FindsKeys) {
   EXPECT_EQ(parsed.root->find("c"), nullptr);
 }
 
-TEST(Yaml, RefusesWhatGivesAFileASecondMeaning) {
+TEST(Yaml, RejectsAnchorsAliasesTagsAndMergeKeys) {
   EXPECT_EQ(findings_in("a: &x 1\n"), "1:4 anchor `&x` is not supported: write the value out where it is needed\n");
   EXPECT_EQ(findings_in("a: &x [1]\n"), "1:4 anchor `&x` is not supported: write the value out where it is needed\n");
   EXPECT_EQ(findings_in("a: *x\n"), "1:4 alias `*x` is not supported: write the value out here\n");
@@ -159,7 +159,7 @@ TEST(Yaml, RefusesWhatGivesAFileASecondMeaning) {
   EXPECT_EQ(dump_of("'<<': 1\n"), "{<<=1}");
 }
 
-TEST(Yaml, ReportsAllOfThemInOneRun) {
+TEST(Yaml, ReportsAllErrorsInOneRun) {
   EXPECT_EQ(findings_in("a: &x 1\nb: *x\nc: !t 3\na: 4\n"),
             "1:4 anchor `&x` is not supported: write the value out where it is needed\n"
             "2:4 alias `*x` is not supported: write the value out here\n"
@@ -167,7 +167,7 @@ TEST(Yaml, ReportsAllOfThemInOneRun) {
             "4:1 duplicate key `a` [the first one is on line 1]\n");
 }
 
-TEST(Yaml, RefusesDuplicateKeys) {
+TEST(Yaml, RejectsDuplicateKeys) {
   EXPECT_EQ(findings_in("a: 1\nb: 2\na: 3\n\"a\": 4\n"),
             "3:1 duplicate key `a` [the first one is on line 1]\n"
             "4:1 duplicate key `a` [the first one is on line 1]\n");
@@ -175,20 +175,20 @@ TEST(Yaml, RefusesDuplicateKeys) {
   EXPECT_EQ(dump_of("x: {k: 1}\ny: {k: 1}\n"), "{x={k=1} y={k=1}}");
 }
 
-TEST(Yaml, RefusesKeysThatAreNotText) {
+TEST(Yaml, RejectsKeysThatAreNotText) {
   EXPECT_EQ(findings_in("[a, b]: 1\n"), "1:1 a list cannot be a key: keys are text\n");
   EXPECT_EQ(findings_in("? {a: 1}\n: 1\n"), "1:3 a mapping cannot be a key: keys are text\n");
   EXPECT_EQ(findings_in("?\n: 1\n"), "1:2 a key is missing here [an empty key must be quoted: \"\"]\n");
   EXPECT_EQ(dump_of("'': 1\n"), "{=1}");
 }
 
-TEST(Yaml, RefusesASecondDocument) {
+TEST(Yaml, RejectsASecondDocument) {
   EXPECT_EQ(findings_in("a: 1\n---\nb: 2\n"),
             "2:1 a second document starts here: a file must contain only one [move it to a separate file]\n");
   EXPECT_EQ(findings_in("a: 1\n...\nb: 2\n"), "3:1 did not find expected <document start>\n");
 }
 
-TEST(Yaml, RefusesDirectives) {
+TEST(Yaml, RejectsDirectives) {
   EXPECT_EQ(findings_in("# x\n%TAG ! tag:x,2000:\n---\na: 1\n"),
             "2:1 directives are not supported: remove this line\n");
   EXPECT_EQ(findings_in("a: 1\n...\n# c\n%YAML 1.2\n---\nb: 1\n"),
@@ -201,7 +201,7 @@ struct Broken {
   std::string findings;
 };
 
-TEST(Yaml, SaysWhereTheSyntaxIsBroken) {
+TEST(Yaml, ReportsTheLocationOfSyntaxErrors) {
   const Broken cases[] = {
       {"a: [1, 2\nb: 3\n",
        "2:2 did not find expected ',' or ']' while parsing a flow sequence [it starts on line 1]\n"},
@@ -227,7 +227,7 @@ TEST(Yaml, SaysWhereTheSyntaxIsBroken) {
   for (const Broken& c : cases) EXPECT_EQ(findings_in(c.text), c.findings) << c.text;
 }
 
-TEST(Yaml, RefusesWhatIsNotText) {
+TEST(Yaml, RejectsInvalidUtf8AndControlCharacters) {
   EXPECT_EQ(findings_in("a: 1\nb: \xFFx\n"),
             "2:4 the file is not UTF-8 text: invalid leading UTF-8 octet [save it as UTF-8]\n");
   EXPECT_EQ(findings_in("a: 1\r\n\xC3\xBC: \xC3(\n"),
@@ -240,7 +240,7 @@ TEST(Yaml, RefusesWhatIsNotText) {
             "1:1 the file is not UTF-8 text: invalid leading UTF-8 octet [save it as UTF-8]\n");
 }
 
-TEST(Yaml, HoldsItsLimits) {
+TEST(Yaml, EnforcesItsLimits) {
   EXPECT_EQ(findings_in("a: 1234567\n", {8, 100, 64}), "0:0 the file exceeds the limit of 8 bytes\n");
   EXPECT_EQ(findings_in("[1, 2, 3]", {100, 3, 64}), "1:8 the file has more than 3 values, which is the limit\n");
   EXPECT_EQ(findings_in("[[[]]]", {100, 100, 2}), "1:3 nested more than 2 levels deep\n");
@@ -262,7 +262,7 @@ std::string repeated(std::string_view piece, std::size_t n) {
   return text;
 }
 
-// None of these may take time beyond n log n: with quadratic time a run would be minutes, not a second.
+// None of these may take longer than n log n: quadratic time would be minutes instead of a second.
 TEST(Yaml, StaysLinearOnHostileFiles) {
   std::string keys;
   std::string tags;
@@ -286,7 +286,7 @@ TEST(Yaml, StaysLinearOnHostileFiles) {
   EXPECT_TRUE(parse("a: |\n" + repeated("  x\n\n", 200000)).root.has_value());
 }
 
-// Every place given must be one a person can open.
+// Every reported location must exist in the file.
 void expect_sound(const Parsed& parsed, const std::string& text) {
   if (!parsed.root.has_value()) {
     EXPECT_TRUE(parsed.diagnostics.has_errors()) << testing::PrintToString(text);
@@ -350,7 +350,7 @@ TEST(Yaml, SurvivesArbitraryBytes) {
   }
 }
 
-TEST(YamlText, DescribesWhatItFound) {
+TEST(YamlText, DescribesTheKind) {
   const Parsed parsed = parse("[{}, [], ~, x, '1', 1, -1.5e3, 0x1F, true, 400G, 'true']");
   ASSERT_TRUE(parsed.root);
   const char* expected[] = {"a mapping", "a list",   "nothing",   "text", "text", "a number",
@@ -369,7 +369,7 @@ TEST(YamlText, LeavesHarmlessTextPlain) {
   }
 }
 
-TEST(YamlText, QuotesWhatAnyReaderCouldTakeForSomethingElse) {
+TEST(YamlText, QuotesTextThatAnyParserCouldMisread) {
   for (const char* text :
        {"",      "~",    "null",  "NULL",     "true",         "False",       "yes",   "No",   "on",         "OFF",
         "y",     "n",    "1",     "-1",       "+1",           "1.5",         ".5",    "1e3",  "1_000",      "0x1F",
@@ -438,7 +438,7 @@ TEST(YamlText, RoundTripsThroughTheParser) {
   }
 }
 
-// Each document on a line, then the findings.
+// One document per line, then the findings.
 std::string stream_of(std::string text, const YamlLimits& limits = {}) {
   Parsed parsed;
   parsed.file = parsed.sources.add("f.yaml", std::move(text));
@@ -449,7 +449,7 @@ std::string stream_of(std::string text, const YamlLimits& limits = {}) {
   return out + findings(parsed);
 }
 
-TEST(YamlStream, GivesEveryDocumentThatHoldsSomething) {
+TEST(YamlStream, ReturnsEveryNonEmptyDocument) {
   EXPECT_EQ(stream_of("a: 1\n---\n---\n# nothing\n---\nb: 2\n...\n"), "{a=1}\n{b=2}\n");
   EXPECT_EQ(stream_of("---\n- x\n--- text\n"), "[x]\ntext\n");
   EXPECT_EQ(stream_of(""), "");
@@ -457,7 +457,7 @@ TEST(YamlStream, GivesEveryDocumentThatHoldsSomething) {
   EXPECT_EQ(stream_of("%YAML 1.1\n---\na: 1\n...\n%TAG ! tag:x,2000:\n---\nb: !y 2\n"), "{a=1}\n{b=2}\n");
 }
 
-TEST(YamlStream, KeepsPlacesAcrossDocuments) {
+TEST(YamlStream, KeepsLocationsAcrossDocuments) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("f.yaml", "a: 1\n---\nb:\n  c: 2\n");
@@ -466,7 +466,7 @@ TEST(YamlStream, KeepsPlacesAcrossDocuments) {
   EXPECT_EQ(documents[1].find("b")->find("c")->place, (SourceLocation{file, 6, 4}));
 }
 
-// The examples of the merge key are those of yaml.org/type/merge.html.
+// The merge key examples are from yaml.org/type/merge.html.
 TEST(YamlStream, ResolvesAnchorsAndMergeKeys) {
   EXPECT_EQ(stream_of("a: &x {p: 1}\nb: *x\nc: [*x, &y z, *y]\n"), "{a={p=1} b={p=1} c=[{p=1} z z]}\n");
   EXPECT_EQ(stream_of("- &CENTER {x: 1, y: 2}\n- &LEFT {x: 0, y: 2}\n- &BIG {r: 10}\n- <<: *CENTER\n  r: 10\n"
@@ -478,7 +478,7 @@ TEST(YamlStream, ResolvesAnchorsAndMergeKeys) {
   EXPECT_EQ(stream_of("a: &x 1\na2: &x 2\nb: *x\n"), "{a=1 a2=2 b=2}\n");
 }
 
-TEST(YamlStream, RefusesAliasesOfNothing) {
+TEST(YamlStream, RejectsAliasesWithoutAnchor) {
   EXPECT_EQ(stream_of("a: *x\n"), "1:4 undefined alias `*x`: no complete value before it has this anchor\n");
   EXPECT_EQ(stream_of("a: &x [*x]\n"), "1:8 undefined alias `*x`: no complete value before it has this anchor\n");
   EXPECT_EQ(stream_of("a: &x 1\n---\nb: *x\n"),
@@ -487,12 +487,12 @@ TEST(YamlStream, RefusesAliasesOfNothing) {
   EXPECT_EQ(stream_of("? [a]\n: 1\n"), "1:3 a key must be text\n");
 }
 
-TEST(YamlStream, WarnsOfKeysGivenTwiceAndTakesTheLast) {
+TEST(YamlStream, WarnsAboutDuplicateKeysAndUsesTheLast) {
   EXPECT_EQ(stream_of("a: 1\nb: 2\na: 3\n"),
             "{b=2 a=3}\n1:1 duplicate key `a`: the last one is used [the last one is on line 3]\n");
 }
 
-TEST(YamlStream, EndsAliasBombs) {
+TEST(YamlStream, StopsAliasBombs) {
   std::string laughs = "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string before = "*l" + std::to_string(i - 1);
@@ -514,7 +514,7 @@ TEST(YamlStream, EndsAliasBombs) {
   EXPECT_NE(stream_of(deep, {100'000, 1'000'000, 16}).find("nested more than 16 levels deep"), std::string::npos);
 }
 
-TEST(YamlStream, GivesWhatStandsBeforeAnError) {
+TEST(YamlStream, ReturnsDocumentsBeforeAnError) {
   EXPECT_EQ(stream_of("a: 1\n---\nb: [\n").substr(0, 10), "{a=1}\n4:1 ");
   EXPECT_NE(stream_of("a: 1\n", {2, 100, 64}).find("limit of 2 bytes"), std::string::npos);
   std::string tags;
@@ -522,7 +522,7 @@ TEST(YamlStream, GivesWhatStandsBeforeAnError) {
   EXPECT_EQ(stream_of(tags + "---\na: 1\n"), "101:1 too many directives\n");
 }
 
-TEST(YamlStream, LeavesTheStrictReaderStrict) {
+TEST(YamlStream, DoesNotAffectTheStrictReader) {
   EXPECT_FALSE(parse("a: &x 1\nb: *x\n").root.has_value());
   EXPECT_FALSE(parse("a: 1\n---\nb: 1\n").root.has_value());
 }

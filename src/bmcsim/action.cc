@@ -21,7 +21,7 @@ SimReply no_content() {
   return reply;
 }
 
-// The body as an object; nothing and the answer when it is none.
+// The body as an object; if it is not one, empty, with the response in `wrong`.
 std::optional<Json> object_of(const SimHttpRequest& request, SimReply& wrong) {
   Json json = Json::parse(request.body, nullptr, false);
   if (json.is_discarded()) {
@@ -36,12 +36,12 @@ std::optional<Json> object_of(const SimHttpRequest& request, SimReply& wrong) {
 }
 
 std::string short_text(const Json& json) {
-  // Passwords never come back in a message: only what is no text is quoted.
+  // Passwords must not be echoed in a message: strings are never quoted.
   if (json.is_string()) return "a text";
   return json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
 }
 
-// The properties of a PATCH, judged first and applied together.
+// The properties of a PATCH, validated first and applied together.
 class Patch {
  public:
   using Apply = std::function<void()>;
@@ -97,7 +97,7 @@ class Patch {
     if (!fine) return wrong_type(name, value);
     later([apply = std::move(apply), items = std::move(items)] { apply(items); });
   }
-  // Each member of an object by its name.
+  // Visits each member of an object by name.
   void members(const std::string& name, const Json& value,
                const std::function<void(const std::string&, const Json&)>& each) {
     if (!value.is_object()) return wrong_type(name, value);
@@ -146,7 +146,7 @@ void patch_boot(SimBmc& bmc, Patch& patch, const Json& value) {
   });
 }
 
-// Of a system or a chassis: they share the tag and the light.
+// Shared by systems and chassis: asset tag and locator LED.
 void patch_system(SimBmc& bmc, Patch& patch, const Json& body, bool has_boot) {
   for (const auto& [name, value] : body.items()) {
     if (name == "AssetTag") {
@@ -206,7 +206,7 @@ void patch_protocols(SimBmc& bmc, Patch& patch, const Json& body) {
     const std::string group = name;
     patch.members(name, value, [&](const std::string& key, const Json& item) {
       if (key == "ProtocolEnabled") {
-        // Closing the door one stands in is refused, as most BMCs do.
+        // Disabling the protocol in use is refused, as most BMCs do.
         if (protocol == SimProtocol::https && item == false)
           return patch.not_writable(fmt::format("{}/{}", group, key));
         patch.flag(fmt::format("{}/{}", group, key), item, [&bmc, protocol](bool on) { bmc.enable(protocol, on); });
@@ -255,7 +255,7 @@ void patch_account(SimBmc& bmc, Patch& patch, const Json& body, std::uint32_t id
       });
     } else if (name == "Locked") {
       if (value != false) {
-        patch.not_in_list(name);  // an account is locked by wrong passwords, never by hand
+        patch.not_in_list(name);  // accounts are locked by wrong passwords only
         continue;
       }
       patch.later([&bmc] { bmc.unlock(); });
@@ -323,7 +323,7 @@ SimReply post_account(SimBmc& bmc, const Json& body) {
   return created(resource.value_or(Value()), "/redfish/v1/AccountService/Accounts/" + id);
 }
 
-// The one parameter that an action takes; other parameters are an error (DSP0266 section 7.11).
+// The single parameter of an action; other parameters are an error (DSP0266 section 7.11).
 std::optional<std::string> parameter(const Json& body, std::string_view name, SimReply& wrong) {
   for (const auto& [key, value] : body.items()) {
     if (key == name) continue;
@@ -431,7 +431,7 @@ SimReply sim_log_in(SimBmc& bmc, const SimHttpRequest& request) {
 SimReply sim_post(SimBmc& bmc, const SimPath& path, const SimHttpRequest& request) {
   SimReply wrong;
   const std::string_view last = path.back();
-  if (last == "LogService.ClearLog") {  // takes no parameter, so clients send {} or nothing at all
+  if (last == "LogService.ClearLog") {  // has no parameters, so clients send {} or nothing at all
     bmc.clear_events();
     return no_content();
   }
@@ -457,7 +457,7 @@ SimReply sim_patch(SimBmc& bmc, const SimPath& path, const SimHttpRequest& reque
     for (const auto& [name, value] : body->items()) {
       if (name != "SessionTimeout") {
         patch.unknown(name);
-      } else if (!value.is_number_integer() || value < 30 || value > 86400) {  // the schema's bounds
+      } else if (!value.is_number_integer() || value < 30 || value > 86400) {  // the schema's range
         patch.wrong_format(name, "30 to 86400 seconds");
       } else {
         patch.later([&bmc, time = value.get<std::int64_t>()] { bmc.session_timeout = milliseconds(time * 1000); });

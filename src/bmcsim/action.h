@@ -1,5 +1,5 @@
-// What changes a simulated BMC: POST, PATCH and DELETE. The caller has seen to it that the resource is there, that it
-// takes the method and that the account may. A change is made whole or not at all.
+// Requests that change a simulated BMC: POST, PATCH and DELETE. The caller has checked that the resource exists, that
+// it supports the method and that the account has the privilege. A change is applied completely or not at all.
 #pragma once
 
 #include "bmcsim/resource.h"

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kSimResets> kResetNames{
     "On",  "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart",
     "Nmi", "ForceOn",  "PushPowerButton",  "PowerCycle"};
 
-// BootProgress.LastState of ComputerSystem, in the order in which a machine goes through them (DSP0268).
+// BootProgress.LastState of ComputerSystem, in boot order (DSP0268).
 constexpr std::array<std::string_view, 8> kBootStates{"PrimaryProcessorInitializationStarted",
                                                       "BusInitializationStarted",
                                                       "MemoryInitializationStarted",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 8> kBootStates{"PrimaryProcessorInitializ
                                                       "SystemHardwareInitializationComplete",
                                                       "OSBootStarted",
                                                       "OSRunning"};
-// An SEL of old BMCs holds 512 entries (IPMI 2.0 section 31 leaves it to the vendor); the oldest go first.
+// The SEL of old BMCs holds 512 entries (IPMI 2.0 section 31 leaves it to the vendor); the oldest are dropped first.
 constexpr std::size_t kMaxEvents = 512;
 constexpr std::size_t kMaxTasks = 16;
 
@@ -98,7 +98,7 @@ SimBmc::SimBmc(SimWorld& world, std::uint32_t device, Duration now)
 
 void SimBmc::advance(Duration now) {
   now_ = std::max(now, now_);
-  // At most off, on again: two steps.
+  // At most two steps: off, then on again.
   for (int step = 0; step < 3 && power_changes_ != Duration() && power_changes_ <= now_; ++step) arrive();
   if (!has(FaultKind::session_limited)) {
     std::erase_if(sessions_, [&](const SimSession& each) { return each.last_used + session_timeout <= now_; });
@@ -106,7 +106,7 @@ void SimBmc::advance(Duration now) {
   }
 }
 
-// The power change under way has come to its end.
+// Completes the power change in progress.
 void SimBmc::arrive() {
   const Duration when = std::exchange(power_changes_, Duration());
   const Duration present = std::exchange(now_, when);
@@ -142,7 +142,7 @@ void SimBmc::begin_off(Duration time, bool then_on) {
 void SimBmc::begin_boot() {
   boot_started_ = now_;
   boot_time_ = drawn(world_->options.boot_time);
-  // Two boots are never told apart by less than the millisecond that LastResetTime shows.
+  // LastResetTime of two boots differs by at least the one millisecond that it shows.
   last_reset_ms_ = std::max(world_->wall_ms(now_), last_reset_ms_ + 1);
   if (boot_enabled == SimBootEnabled::once) {
     boot_enabled = SimBootEnabled::disabled;
@@ -187,7 +187,7 @@ void SimBmc::reset(SimReset reset) {
       if (power_ != oob::PowerState::off) {
         begin_off(hard_off, false);
       } else {
-        on_after_off_ = false;  // a cycle under way ends here
+        on_after_off_ = false;  // ends a cycle in progress
         power_changes_ = Duration();
       }
       return;
@@ -205,7 +205,7 @@ void SimBmc::reset(SimReset reset) {
     case SimReset::force_restart:
       if (!runs) return;
       if (wrong) return begin_off(soft_off, false);
-      if (power_ == oob::PowerState::on) begin_boot();  // the power stays, the processors begin again
+      if (power_ == oob::PowerState::on) begin_boot();  // power stays on, the processors restart
       add_event(SimEventKind::hard_reset);
       return;
     case SimReset::nmi:
@@ -381,7 +381,7 @@ Duration SimBmc::drawn(Duration mean) {
 bool SimBmc::away(Duration now) const {
   if (!has(FaultKind::flapping)) return false;
   const std::int64_t period = std::max<std::int64_t>(1, faults().argument(FaultKind::flapping));
-  // Each begins somewhere else in its period.
+  // The phase of the period differs per BMC.
   const auto phase = static_cast<std::int64_t>(hash64(device().name) % static_cast<std::uint64_t>(2 * period));
   return ((now.count() + phase) / period) % 2 == 1;
 }

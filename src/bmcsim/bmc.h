@@ -1,6 +1,6 @@
-// The state of one simulated BMC and how it changes in time: power, boot, sessions, accounts, log, tasks. Some hundred
-// bytes each, so that tens of thousands fit; nothing runs between requests: whoever looks brings the state up to the
-// moment first. Knows nothing of HTTP.
+// The state of one simulated BMC and how it changes over time: power, boot, sessions, accounts, log, tasks. A few
+// hundred bytes each, so tens of thousands fit; nothing runs between requests: callers first advance the state to the
+// current time. Independent of HTTP.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct SimAccount {
   SimDigest digest{};
   SimRole role = SimRole::administrator;
   bool enabled = true;
-  bool must_change = false;  // the password, before anything else
+  bool must_change = false;  // the password must be changed before anything else
 };
 
 struct SimSession {
@@ -59,7 +59,7 @@ enum class SimBootEnabled : std::uint8_t { disabled, once, continuous };
 enum class SimProtocol : std::uint8_t { http, https, ssh, ipmi, snmp, ntp, host_interface };
 inline constexpr std::size_t kSimProtocols = 7;
 
-// What few BMCs have: only there once it was written.
+// Settings that few BMCs have: allocated on first write.
 struct SimExtras {
   std::vector<SimAccount> accounts;
   std::vector<std::string> syslog;
@@ -68,7 +68,7 @@ struct SimExtras {
   std::string asset_tag;
 };
 
-// What all BMCs of a fleet share.
+// Shared by all BMCs of a fleet.
 struct SimWorld {
   SimOptions options;
   std::vector<SimDevice> devices;
@@ -76,12 +76,12 @@ struct SimWorld {
   SimDigest factory_password{};  // of admin/admin
   std::array<unsigned char, 16> salt{};
   std::uint16_t port = 0;
-  std::int64_t wall_start_ms = 0;  // the date when the steady clock said 0
+  std::int64_t wall_start_ms = 0;  // wall-clock time when the steady clock was 0
   std::vector<FaultSet> fault_sets{FaultSet()};
 
   [[nodiscard]] std::int64_t wall_ms(Duration now) const { return wall_start_ms + now.count() / 1'000'000; }
   [[nodiscard]] SimDigest digest_of(std::string_view password) const;
-  // The number of an equal set, added when there is none.
+  // The index of an equal set, added if there is none.
   [[nodiscard]] std::uint16_t number_of(const FaultSet& set);
 };
 
@@ -89,7 +89,7 @@ class SimBmc {
  public:
   SimBmc(SimWorld& world, std::uint32_t device, Duration now);
 
-  // Brings the state up to `now`; every call below sees that moment.
+  // Advances the state to `now`; all calls below refer to that time.
   void advance(Duration now);
 
   [[nodiscard]] const SimDevice& device() const { return world_->devices[device_]; }
@@ -98,15 +98,15 @@ class SimBmc {
   [[nodiscard]] bool has(FaultKind kind) const { return faults().has(kind); }
   void set_faults(const FaultSet& faults) { faults_ = world_->number_of(faults); }
 
-  // What is true, and what it tells.
+  // The actual power state, and the reported one.
   [[nodiscard]] oob::PowerState power() const { return power_; }
   [[nodiscard]] oob::PowerState told_power() const;
   [[nodiscard]] bool listed(SimReset reset) const {
     return reset != SimReset::power_cycle || !has(FaultKind::no_power_cycle);
   }
-  // False: not in this power state.
+  // False: not possible in the current power state.
   [[nodiscard]] bool possible(SimReset reset) const;
-  // Does it, as far as the faults let it. Counts.
+  // Executes the reset, subject to faults, and counts it.
   void reset(SimReset reset);
   void plug(bool on);
   [[nodiscard]] std::int64_t last_reset_ms() const { return last_reset_ms_; }
@@ -116,19 +116,19 @@ class SimBmc {
   };
   [[nodiscard]] Boot boot() const;
 
-  // Sessions. A token names at most one; using it keeps it alive.
+  // Sessions. A token identifies at most one; using it keeps it alive.
   [[nodiscard]] const std::vector<SimSession>& sessions() const { return sessions_; }
   [[nodiscard]] std::uint32_t session_limit() const;
-  [[nodiscard]] const SimSession* open_session(std::uint32_t account);  // null: too many
+  [[nodiscard]] const SimSession* open_session(std::uint32_t account);  // null: session limit reached
   [[nodiscard]] const SimSession* use_session(std::string_view token);
   bool close_session(std::uint32_t id);
   void restart();
 
-  // Accounts. `accounts()` holds one before anything was changed.
+  // Accounts. `accounts()` has one entry before anything is changed.
   [[nodiscard]] std::vector<SimAccount> accounts() const;
   [[nodiscard]] std::vector<SimAccount>& writable_accounts();
   [[nodiscard]] std::optional<SimAccount> account(std::uint32_t id) const;
-  // The account that this password opens; counts what was refused, and locks.
+  // The account that accepts this password; counts failures and locks the account.
   [[nodiscard]] std::optional<SimAccount> log_in(std::string_view user, std::string_view password);
   [[nodiscard]] bool opens(std::string_view user, std::string_view password) const;
   [[nodiscard]] bool locked() const { return locked_until_ > now_; }
@@ -149,19 +149,19 @@ class SimBmc {
   [[nodiscard]] const SimExtras& extras() const;
   [[nodiscard]] SimExtras& writable_extras();
 
-  // A length of time, jittered from this BMC's own stream.
+  // A duration with jitter from this BMC's own random stream.
   [[nodiscard]] Duration drawn(Duration mean);
   [[nodiscard]] RandomStream& random() { return random_; }
   [[nodiscard]] Duration now() const { return now_; }
   // Whether a flapping BMC is unreachable now.
   [[nodiscard]] bool away(Duration now) const;
-  // Whether a busy one still says 503; each call is one time.
+  // Whether a busy BMC still returns 503; each call counts.
   [[nodiscard]] bool still_busy();
 
   SimBootTarget boot_target = SimBootTarget::none;
   SimBootEnabled boot_enabled = SimBootEnabled::disabled;
-  std::uint32_t outlets_off = 0;  // of a PDU, a bit each
-  bool indicator = false;         // the light that finds it
+  std::uint32_t outlets_off = 0;  // of a PDU, one bit per outlet
+  bool indicator = false;         // the locator LED
   Duration session_timeout;
   SimCounters counters;
 
@@ -177,14 +177,14 @@ class SimBmc {
   std::uint8_t protocols_ = 0;
   oob::PowerState power_ = oob::PowerState::off;
   bool on_after_off_ = false;
-  std::uint32_t swallowed_ = 0;  // resets that silent_accept let fall
+  std::uint32_t swallowed_ = 0;  // resets dropped by silent_accept
   std::uint32_t said_busy_ = 0;
   std::uint32_t wrong_passwords_ = 0;  // in a row
   std::uint32_t next_session_ = 1;
   std::uint32_t next_event_ = 1;
   std::uint32_t next_task_ = 1;
   Duration now_;
-  Duration power_changes_;  // when powering on or off ends, or an off of a cycle
+  Duration power_changes_;  // when powering on or off ends, or the off period of a cycle
   Duration boot_started_;
   Duration boot_time_;
   Duration locked_until_;

@@ -7,7 +7,7 @@
 namespace weft::bmcsim {
 namespace {
 
-// One BMC and the time it lives in. Every length is drawn from half to one and a half of its mean.
+// One BMC and its clock. Every duration is drawn from 0.5 to 1.5 times its mean.
 class SimBmcTest : public testing::Test {
  protected:
   SimBmcTest() {
@@ -33,7 +33,7 @@ class SimBmcTest : public testing::Test {
   oob::ManualClock clock_;
 };
 
-TEST_F(SimBmcTest, APowerCycleTakesItsTimeAndChangesTheBoot) {
+TEST_F(SimBmcTest, PowerCycleTakesTimeAndChangesTheBootId) {
   SimBmc bmc = make();
   EXPECT_EQ(bmc.power(), oob::PowerState::on);
   EXPECT_EQ(bmc.boot().state, "OSRunning");
@@ -59,7 +59,7 @@ TEST_F(SimBmcTest, APowerCycleTakesItsTimeAndChangesTheBoot) {
 TEST_F(SimBmcTest, BootStatesComeInOrder) {
   SimBmc bmc = make();
   bmc.reset(SimReset::force_restart);
-  EXPECT_EQ(bmc.power(), oob::PowerState::on);  // the power stays
+  EXPECT_EQ(bmc.power(), oob::PowerState::on);  // power stays on
   std::vector<std::string> seen;
   for (int i = 0; i < 400; ++i) {
     const std::string state(bmc.boot().state);
@@ -77,10 +77,10 @@ TEST_F(SimBmcTest, BootStatesComeInOrder) {
   EXPECT_EQ(seen, expected);
 }
 
-TEST_F(SimBmcTest, LongAfterwardsIsTheSameAsStepByStep) {
+TEST_F(SimBmcTest, OneLongAdvanceEqualsManySteps) {
   SimBmc bmc = make();
   bmc.reset(SimReset::power_cycle);
-  pass(bmc, 3'600'000);  // nobody looked for an hour
+  pass(bmc, 3'600'000);  // not queried for an hour
   EXPECT_EQ(bmc.power(), oob::PowerState::on);
   EXPECT_EQ(bmc.boot().state, "OSRunning");
   EXPECT_LT(bmc.last_reset_ms(), oob::ManualClock::kStartMs + 1000);
@@ -101,7 +101,7 @@ TEST_F(SimBmcTest, ShutdownIsSlowerThanForceOff) {
   EXPECT_TRUE(soft.possible(SimReset::on));
 }
 
-TEST_F(SimBmcTest, AForcedOffEndsACycle) {
+TEST_F(SimBmcTest, ForceOffEndsACycle) {
   SimBmc bmc = make();
   bmc.reset(SimReset::power_cycle);
   pass(bmc, 46);
@@ -110,7 +110,7 @@ TEST_F(SimBmcTest, AForcedOffEndsACycle) {
   EXPECT_EQ(bmc.power(), oob::PowerState::off);
 }
 
-TEST_F(SimBmcTest, SilentAcceptDoesNothingUntilItDoes) {
+TEST_F(SimBmcTest, SilentAcceptIgnoresAGivenNumberOfResets) {
   SimBmc never = make(FaultKind::silent_accept);
   SimBmc third = make(FaultKind::silent_accept, 2);
   for (int i = 0; i < 3; ++i) {
@@ -133,7 +133,7 @@ TEST_F(SimBmcTest, WrongResetsLeaveItOff) {
   }
 }
 
-TEST_F(SimBmcTest, StuckAndLying) {
+TEST_F(SimBmcTest, StuckAndLyingPowerStates) {
   SimBmc off = make(FaultKind::stuck_off);
   off.reset(SimReset::power_cycle);
   pass(off, 10'000);
@@ -186,7 +186,7 @@ TEST_F(SimBmcTest, TokensDifferAndKeepASessionAlive) {
   EXPECT_EQ(bmc.use_session(""), nullptr);
 }
 
-TEST_F(SimBmcTest, WrongPasswordsLockForAWhile) {
+TEST_F(SimBmcTest, WrongPasswordsLockTemporarily) {
   SimBmc bmc = make();
   EXPECT_TRUE(bmc.log_in("admin", "secret-word").has_value());
   for (std::uint32_t i = 0; i < world_.options.lockout; ++i) EXPECT_FALSE(bmc.log_in("admin", "wrong").has_value());
@@ -210,11 +210,11 @@ TEST_F(SimBmcTest, FlapsByPeriods) {
     changes += now != last ? 1 : 0;
     last = now;
   }
-  EXPECT_EQ(away, 500);  // ten seconds are five periods away
+  EXPECT_EQ(away, 500);  // ten seconds are five unreachable periods
   EXPECT_NEAR(changes, 10, 1);
 }
 
-TEST_F(SimBmcTest, TheLogForgetsTheOldest) {
+TEST_F(SimBmcTest, LogDropsTheOldestEntries) {
   SimBmc bmc = make();
   for (int i = 0; i < 600; ++i) bmc.add_event(SimEventKind::nmi);
   EXPECT_EQ(bmc.events().size(), 512U);

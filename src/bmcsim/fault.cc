@@ -116,7 +116,7 @@ Result<std::int64_t> parse_argument(const FaultRule& rule, std::string_view text
                {}};
 }
 
-// Reads a file; every problem has its place.
+// Parses a faults file; every problem has its location.
 class FaultReader {
  public:
   explicit FaultReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}

@@ -1,5 +1,5 @@
-// What a simulated BMC does wrong, as data: a kind and at most one argument, given in a file or on a command line. A
-// BMC may have several. Each kind is something that was met in the field or that an attacker would do.
+// Faults of a simulated BMC, as data: a kind and at most one argument, from a file or the command line. A BMC may have
+// several. Each kind was observed in the field or is what an attacker would do.
 #pragma once
 
 #include <array>
@@ -20,32 +20,32 @@ namespace weft::bmcsim {
 enum class FaultKind : std::uint8_t {
   silent_accept,             // a reset is accepted and nothing happens
   wrong_reset,               // GracefulRestart is a hard off, ForceRestart a soft one
-  no_power_cycle,            // PowerCycle is neither listed nor taken
-  slow,                      // every answer is late
-  session_limited,           // few sessions, never freed by time
+  no_power_cycle,            // PowerCycle is neither listed nor accepted
+  slow,                      // every response is delayed
+  session_limited,           // few sessions, without timeout
   flapping,                  // unreachable every other period
   dead,                      // never answers
   stuck_off,                 // On is accepted, the machine stays off
   stuck_on,                  // off is accepted, the machine stays on
-  lying_state,               // tells one power state whatever is true
-  malformed,                 // bodies are no JSON
+  lying_state,               // reports a fixed power state
+  malformed,                 // bodies are not JSON
   endless,                   // bodies never end
-  endless_headers,           // nor do headers
+  endless_headers,           // headers never end
   truncated,                 // bodies end early
-  wrong_certificate,         // of another authority, or for another address
-  expired_certificate,       // of yesterday
-  http_500,                  // fails inside
-  busy,                      // says 503 with Retry-After, so many times
-  unauthorized_always,       // refuses right passwords
-  password_change_required,  // lets nobody in before the password is changed
-  async_reset,               // a reset is a task that ends
-  task_never_ends,           // a reset is a task that does not
-  redirect,                  // sends clients elsewhere
+  wrong_certificate,         // from another CA, or for another address
+  expired_certificate,       // expired yesterday
+  http_500,                  // internal error
+  busy,                      // returns 503 with Retry-After, a number of times
+  unauthorized_always,       // rejects correct passwords
+  password_change_required,  // no access before the password is changed
+  async_reset,               // a reset is a task that completes
+  task_never_ends,           // a reset is a task that never completes
+  redirect,                  // redirects clients to another host
   stale_etag,                // If-Match never matches
-  slow_trickle,              // a byte now and then
-  wrong_content_type,        // JSON that says it is HTML
-  default_credentials,       // admin/admin opens it
-  no_boot_progress,          // tells neither BootProgress nor LastResetTime
+  slow_trickle,              // one byte at a time, slowly
+  wrong_content_type,        // JSON sent as text/html
+  default_credentials,       // accepts admin/admin
+  no_boot_progress,          // reports neither BootProgress nor LastResetTime
 };
 inline constexpr std::size_t kFaultKinds = 28;
 
@@ -55,7 +55,7 @@ class FaultSet {
   void add(FaultKind kind, std::int64_t argument);
   [[nodiscard]] bool has(FaultKind kind) const { return ((mask_ >> index(kind)) & 1U) != 0; }
   [[nodiscard]] bool empty() const { return mask_ == 0; }
-  // A count, nanoseconds, or the number of a word, as the kind has it; its default when none was given.
+  // A count, nanoseconds, or the index of a word, depending on the kind; its default if none was given.
   [[nodiscard]] std::int64_t argument(FaultKind kind) const { return arguments_[index(kind)]; }
   [[nodiscard]] Duration time(FaultKind kind) const { return Duration(argument(kind)); }
   friend bool operator==(const FaultSet&, const FaultSet&) = default;
@@ -68,14 +68,14 @@ class FaultSet {
 
 enum class FaultArgument : std::uint8_t { none, count, time, word };
 
-// How a kind is written and what it takes.
+// Syntax of a kind and its argument.
 struct FaultRule {
   FaultKind kind = FaultKind::silent_accept;
   std::string_view name;
   FaultArgument argument = FaultArgument::none;
   std::string_view key;  // of the argument in a file
   std::int64_t fallback = 0;
-  std::array<std::string_view, 3> words{};  // of FaultArgument::word, by number
+  std::array<std::string_view, 3> words{};  // of FaultArgument::word, by index
   std::string_view meaning;
 };
 [[nodiscard]] std::span<const FaultRule, kFaultKinds> fault_rules();
@@ -85,13 +85,13 @@ struct FaultRule {
 // FaultKind::dead
 inline constexpr std::int64_t kDeadSilent = 0;  // no answer to a SYN: connecting times out
 inline constexpr std::int64_t kDeadReset = 1;   // the connection is reset at once
-inline constexpr std::int64_t kDeadMute = 2;    // the connection stands, nothing is ever said
+inline constexpr std::int64_t kDeadMute = 2;    // the connection is established, nothing is ever sent
 // FaultKind::wrong_certificate
 inline constexpr std::int64_t kCertificateOfOther = 0;
 inline constexpr std::int64_t kCertificateMisnamed = 1;
 // FaultKind::lying_state
 inline constexpr std::int64_t kLieOn = 0;
-// Where a fault of the answers strikes: resources, or the service root and the sessions too.
+// Which responses a fault affects: resources, or the service root and the sessions too.
 inline constexpr std::int64_t kOnResources = 0;
 
 struct NamedFault {
@@ -102,7 +102,7 @@ struct NamedFault {
 
 // "train[001-004]=silent_accept", "login1=slow:5s".
 [[nodiscard]] Result<std::vector<NamedFault>> parse_fault(std::string_view text);
-// A file, whose places the diagnostics keep:
+// A faults file; diagnostics refer to its locations:
 //   weft_faults: 1
 //   faults:
 //     train[001-004]: {kind: silent_accept, after: 2}

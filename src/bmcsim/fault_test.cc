@@ -20,7 +20,7 @@ TEST(SimFault, ReadsTheCommandLine) {
   EXPECT_EQ(parse_fault("a=dead:mute").value()[0].argument, kDeadMute);
 }
 
-TEST(SimFault, RefusesWhatMakesNoSense) {
+TEST(SimFault, RejectsInvalidFaults) {
   for (const char* text : {"a", "a=", "a=nonsense", "a=slow:fast", "a=wrong_reset:1", "a=dead:slowly", "a=busy:-1",
                            "a[3-1]=slow", "a=dead:"}) {
     EXPECT_FALSE(parse_fault(text).ok()) << text;
@@ -50,7 +50,7 @@ TEST(SimFault, ReadsAFile) {
   EXPECT_EQ((*faults)[4].argument, 1);
 }
 
-TEST(SimFault, NamesThePlaceOfAProblem) {
+TEST(SimFault, NamesTheLocationOfAProblem) {
   EXPECT_THAT(problems_of("faults: {}\n"), HasSubstr("weft_faults: 1"));
   EXPECT_THAT(problems_of("weft_faults: 1\nfaults:\n  a: {kind: slwo}\n"), HasSubstr("f.yaml:3:13"));
   EXPECT_THAT(problems_of("weft_faults: 1\nfaults:\n  a: {kind: slwo}\n"), HasSubstr("did you mean `slow`"));
@@ -61,7 +61,7 @@ TEST(SimFault, NamesThePlaceOfAProblem) {
   EXPECT_THAT(problems_of("weft_faults: 1\nfaults: [1]\n"), HasSubstr("mapping"));
 }
 
-TEST(SimFault, ASetKeepsArguments) {
+TEST(SimFault, SetKeepsArguments) {
   FaultSet set;
   EXPECT_TRUE(set.empty());
   set.add(FaultKind::slow, 7);

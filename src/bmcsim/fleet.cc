@@ -106,7 +106,7 @@ class SimFleet::Impl {
     thread.join();
   }
 
-  // What `see` makes of a BMC at this moment.
+  // Calls `see` on a BMC advanced to the current time.
   template <class See>
   auto with(std::uint32_t device, See see) {
     const std::lock_guard lock(mutex);

@@ -1,6 +1,6 @@
-// Simulated BMCs: any number of Redfish services in one process and one thread, each on a loopback address of its own,
-// with power states that take time, sessions, accounts, logs, latency and faults. For tests, drills and measurements
-// of everything that speaks Redfish; stock clients are its judges. It simulates no IPMI and no console.
+// Simulated BMCs: any number of Redfish services in one process and one thread, each on its own loopback address, with
+// power states that take time, sessions, accounts, logs, latency and faults. For tests, drills and benchmarks of
+// anything that uses Redfish; verified with stock clients. No IPMI, no console.
 #pragma once
 
 #include <array>
@@ -24,33 +24,33 @@ enum class SimKind : std::uint8_t { server, network_switch, pdu };
 
 struct SimDevice {
   std::string name{};
-  std::uint32_t offset = 0;  // its address is SimOptions::base and so many more
+  std::uint32_t offset = 0;  // its address is SimOptions::base plus this
   SimKind kind = SimKind::server;
   Power power = watts(700);  // maximum draw
 };
 
 struct SimOptions {
-  Ipv4 base{0x7F100001U};  // 127.16.0.1; all addresses lie in 127.0.0.0/8
+  Ipv4 base{0x7F100001U};  // 127.16.0.1; all addresses are in 127.0.0.0/8
   std::uint16_t port = 0;  // 0: any
   bool tls = true;
   std::string user = "admin";
   oob::Secret password = oob::Secret("weft-simulated");
   std::uint64_t seed = 1;
-  Duration latency{};  // mean of what an answer takes, drawn from half to one and a half of it
-  // What things take, each drawn from half to one and a half of it.
+  Duration latency{};  // mean response time, drawn from 0.5 to 1.5 times this
+  // Mean durations, each drawn from 0.5 to 1.5 times this.
   Duration power_time = milliseconds(300);       // off to on; a forced off takes a tenth
   Duration shutdown_time = milliseconds(1'000);  // of an operating system
   Duration boot_time = milliseconds(2'000);      // from power to OSRunning
-  bool powered = true;                           // when the simulation begins
-  std::uint32_t sessions = 16;                   // at most, of one BMC
+  bool powered = true;                           // initial power state
+  std::uint32_t sessions = 16;                   // at most, per BMC
   Duration session_timeout = milliseconds(300'000);
-  std::uint32_t lockout = 10;  // wrong passwords in a row that lock an account; 0: never
+  std::uint32_t lockout = 10;  // consecutive wrong passwords that lock an account; 0: never
   Duration lockout_time = milliseconds(60'000);
   std::vector<NamedFault> faults{};
-  std::string authority{};  // folder that keeps ca.pem and ca.key; empty: a new authority each time
+  std::string authority{};  // folder that stores ca.pem and ca.key; empty: a new CA each time
 };
 
-// Redfish ResetType, those that simulated systems know.
+// The Redfish ResetType values that simulated systems support.
 enum class SimReset : std::uint8_t {
   on,
   force_off,
@@ -65,23 +65,23 @@ enum class SimReset : std::uint8_t {
 inline constexpr std::size_t kSimResets = 9;
 [[nodiscard]] std::string_view to_text(SimReset reset);  // "ForceOff"
 
-// What happened to one BMC, or to all.
+// Counters of one BMC, or of all.
 struct SimCounters {
   std::uint64_t connections = 0;
   std::uint64_t requests = 0;
-  std::uint32_t in_flight = 0;       // requests that came and are not yet answered
-  std::uint32_t most_in_flight = 0;  // of one BMC
+  std::uint32_t in_flight = 0;       // requests received and not yet answered
+  std::uint32_t most_in_flight = 0;  // per BMC
   std::uint32_t sessions = 0;        // open now
-  std::uint32_t most_sessions = 0;   // of one BMC
+  std::uint32_t most_sessions = 0;   // per BMC
   std::uint64_t logins = 0;          // sessions that were opened
   std::uint64_t refused = 0;         // wrong passwords
   std::uint64_t password_changes = 0;
-  std::array<std::uint32_t, kSimResets> resets{};  // answered with 2xx, whatever came of it
+  std::array<std::uint32_t, kSimResets> resets{};  // answered with 2xx, regardless of the outcome
 
   [[nodiscard]] std::uint32_t all_resets() const;
 };
 
-// A fault or an address that cannot be is an error of make(). All calls are safe while the fleet serves.
+// An invalid fault or address is an error of make(). All calls are safe while the fleet is serving.
 class SimFleet {
  public:
   [[nodiscard]] static Result<std::unique_ptr<SimFleet>> make(std::vector<SimDevice> devices, SimOptions options);
@@ -89,7 +89,7 @@ class SimFleet {
   SimFleet& operator=(const SimFleet&) = delete;
   ~SimFleet();  // stops
 
-  // Serves from a thread of its own until stop(), which returns when that thread is gone.
+  // Serves from its own thread until stop(), which returns when that thread has ended.
   [[nodiscard]] Status start();
   void stop();
 
@@ -101,17 +101,17 @@ class SimFleet {
 
   [[nodiscard]] SimCounters counters(std::uint32_t device) const;
   [[nodiscard]] SimCounters totals() const;
-  // What is true, whatever the BMC tells.
+  // The actual state, regardless of what the BMC reports.
   [[nodiscard]] oob::PowerState power(std::uint32_t device) const;
-  // Whether this password opens the account.
+  // Whether the account accepts this password.
   [[nodiscard]] bool opens(std::uint32_t device, const std::string& user, const oob::Secret& password) const;
 
-  // From outside of Redfish: the plug pulled or put in, faults that come and go, a restart of the BMC.
+  // Outside of Redfish: AC power lost or restored, faults set or cleared, a restart of the BMC.
   void set_power(std::uint32_t device, bool on);
   void set_faults(std::uint32_t device, const FaultSet& faults);
-  void restart_bmc(std::uint32_t device);  // sessions are gone, accounts stay
+  void restart_bmc(std::uint32_t device);  // sessions are dropped, accounts are kept
 
-  // Counters of every BMC that was spoken to, and the sums, as JSON.
+  // Counters of every BMC that received requests, and the totals, as JSON.
   [[nodiscard]] std::string report() const;
 
  private:

@@ -1,4 +1,4 @@
-// The fleet over real sockets, with libcurl as the client that judges it.
+// The fleet over real sockets, with libcurl as an independent client.
 #include "bmcsim/fleet.h"
 
 #include <curl/curl.h>
@@ -30,7 +30,7 @@ std::size_t keep(char* bytes, std::size_t size, std::size_t count, void* into) {
   return size * count;
 }
 
-// One connection that is kept, as a session of a client would.
+// One keep-alive connection, like a client session.
 class Client {
  public:
   explicit Client(std::string ca) : handle_(curl_easy_init()), ca_(std::move(ca)) {}
@@ -90,7 +90,7 @@ class SimFleetConcurrentTest : public testing::Test {
     return options;
   }
   [[nodiscard]] std::string system(std::uint32_t device) const { return fleet_->url(device) + "/redfish/v1/Systems/1"; }
-  // What one GET of the system ends in.
+  // The result of one GET of the system.
   Answer one(const std::string& fault, long limit_ms = 20'000) {  // NOLINT(google-runtime-int)
     begin(2, with("n0=" + fault));
     Client client(ca_);
@@ -102,7 +102,7 @@ class SimFleetConcurrentTest : public testing::Test {
   std::string ca_;
 };
 
-TEST_F(SimFleetConcurrentTest, EveryAddressIsAnotherBmcAndItsCertificateHolds) {
+TEST_F(SimFleetConcurrentTest, EveryAddressIsAnotherBmcWithAValidCertificate) {
   begin(300);
   for (const std::uint32_t i : {0U, 1U, 255U, 299U}) {
     Client client(ca_);
@@ -117,7 +117,7 @@ TEST_F(SimFleetConcurrentTest, EveryAddressIsAnotherBmcAndItsCertificateHolds) {
   EXPECT_NE(Client(ca_).ask("https://127.17.0.1:" + std::to_string(fleet_->port())).code, CURLE_OK);
 }
 
-TEST_F(SimFleetConcurrentTest, AConnectionIsKept) {
+TEST_F(SimFleetConcurrentTest, ConnectionIsKeptAlive) {
   begin(1);
   Client client(ca_);
   for (int i = 0; i < 20; ++i) ASSERT_EQ(client.ask(system(0)).status, 200);
@@ -127,7 +127,7 @@ TEST_F(SimFleetConcurrentTest, AConnectionIsKept) {
   EXPECT_EQ(fleet_->counters(0).in_flight, 0U);
 }
 
-TEST_F(SimFleetConcurrentTest, PowerFromInsideAndOutside) {
+TEST_F(SimFleetConcurrentTest, PowerChangesThroughRedfishAndDirectly) {
   begin(1);
   Client client(ca_);
   EXPECT_EQ(client.ask(system(0) + "/Actions/ComputerSystem.Reset", R"({"ResetType":"ForceOff"})").status, 204);
@@ -173,17 +173,17 @@ TEST_F(SimFleetConcurrentTest, PlainHttp) {
   EXPECT_EQ(Client(ca_).ask(system(0)).status, 200);
 }
 
-TEST_F(SimFleetConcurrentTest, LargeBodiesAreRefusedAndTheClientSeesIt) {
+TEST_F(SimFleetConcurrentTest, LargeBodiesAreRefusedWithAResponse) {
   begin(1);
-  // curl sends Expect: 100-continue with bodies above a mebibyte or when told; these are refused by their length while
-  // they are on their way, and the refusal must arrive all the same.
+  // curl sends Expect: 100-continue with bodies above 1 MiB or on request; these are rejected by their length while
+  // they are being sent, and the response must still arrive.
   Client client(ca_);
   for (const std::size_t size : {70'000U, 900'000U, 900'000U, 70'000U}) {
     EXPECT_EQ(client.ask(system(0), std::string(size, ' '), "PATCH").status, 413) << size;
   }
 }
 
-// What libcurl calls each of them; a status where the answer is HTTP.
+// The libcurl error of each fault; a status where the response is HTTP.
 TEST_F(SimFleetConcurrentTest, SilentIsATimeout) {
   EXPECT_EQ(one("dead", 300).code, CURLE_OPERATION_TIMEDOUT);
   EXPECT_EQ(fleet_->counters(0).connections, 0U);  // no SYN was answered
@@ -196,7 +196,7 @@ TEST_F(SimFleetConcurrentTest, MuteIsATimeout) {
   EXPECT_EQ(one("dead:mute", 300).code, CURLE_OPERATION_TIMEDOUT);
   EXPECT_EQ(fleet_->counters(0).connections, 1U);
 }
-TEST_F(SimFleetConcurrentTest, ResetIsAnErrorOfTheConnection) {
+TEST_F(SimFleetConcurrentTest, ResetIsAConnectionError) {
   const CURLcode code = one("dead:reset").code;
   EXPECT_TRUE(code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR || code == CURLE_COULDNT_CONNECT) << code;
 }
@@ -218,7 +218,7 @@ TEST_F(SimFleetConcurrentTest, EndlessBody) {
   EXPECT_GT(answer.body.size(), 1U << 20U);
 }
 TEST_F(SimFleetConcurrentTest, EndlessHeaders) {
-  const CURLcode code = one("endless_headers", 5'000).code;  // curl bounds them
+  const CURLcode code = one("endless_headers", 5'000).code;  // curl limits them
   EXPECT_TRUE(code != CURLE_OK && code != CURLE_OPERATION_TIMEDOUT) << code;
 }
 TEST_F(SimFleetConcurrentTest, Trickle) {
@@ -229,9 +229,9 @@ TEST_F(SimFleetConcurrentTest, RedirectsPointToTheNeighbor) {
   EXPECT_EQ(one("redirect").status, 308);
   EXPECT_EQ(fleet_->counters(1).requests, 0U);
 }
-TEST_F(SimFleetConcurrentTest, FlapsInTime) {
+TEST_F(SimFleetConcurrentTest, FlapsOverTime) {
   begin(1, with("n0=flapping:100ms"));
-  // Up, down and up again, however long this machine takes for a request.
+  // Up, down and up again, however long a request takes on this machine.
   int turns = 0;
   for (int i = 0; i < 6'000 && turns < 3; ++i) {
     const bool up = Client(ca_).ask(system(0)).status == 200;
@@ -241,7 +241,7 @@ TEST_F(SimFleetConcurrentTest, FlapsInTime) {
   EXPECT_EQ(turns, 3);
 }
 
-TEST(SimFleet, RefusesWhatCannotBe) {
+TEST(SimFleet, RejectsInvalidOptions) {
   EXPECT_FALSE(SimFleet::make({}, {}).ok());
   EXPECT_FALSE(SimFleet::make({{.name = "a"}, {.name = "a", .offset = 1}}, {}).ok());
   EXPECT_FALSE(SimFleet::make({{.name = "a"}, {.name = "b"}}, {}).ok());
@@ -254,7 +254,7 @@ TEST(SimFleet, RefusesWhatCannotBe) {
   EXPECT_EQ(SimFleet::make({{.name = "a"}}, fault).error().code, ErrorCode::not_found);
 }
 
-TEST(SimFleet, KeepsItsAuthority) {
+TEST(SimFleet, KeepsItsCa) {
   SimOptions options;
   options.authority = testing::TempDir() + "weft_sim_ca_" + std::to_string(::getpid());
   std::filesystem::create_directories(options.authority);

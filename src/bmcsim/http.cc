@@ -31,7 +31,7 @@ int hex_value(char c) {
   return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
-// Whether one of the elements of a list header (RFC 9110 section 5.6.1) is `word`.
+// Whether a list header (RFC 9110 section 5.6.1) contains `word`.
 bool lists(std::string_view value, std::string_view word) {
   while (true) {
     const std::size_t comma = value.find(',');
@@ -80,9 +80,9 @@ HttpReader::State HttpReader::fail(int status) {
 
 HttpReader::State HttpReader::read() {
   if (!in_body_) {
-    // An empty line before a request is passed over (RFC 9112 section 2.2).
+    // Empty lines before a request are skipped (RFC 9112 section 2.2).
     while (buffer_.starts_with("\r\n")) buffer_.erase(0, 2);
-    // Rubbish, such as TLS sent to a plain port, is known by its first byte.
+    // Garbage, such as TLS sent to a plain port, is detected by its first byte.
     if (!buffer_.empty() && !is_token(buffer_.front()) && buffer_.front() != '\r') return fail(400);
     const std::size_t end = buffer_.find("\r\n\r\n");
     if (end == std::string::npos || end + 4 > limits_.header_bytes) {
@@ -105,7 +105,7 @@ HttpReader::State HttpReader::read() {
   return state_ = State::complete;
 }
 
-// `head` ends with the line end of its last header. 0, or the status of what is wrong.
+// `head` ends with the line end of its last header. Returns 0, or the status for an invalid one.
 int HttpReader::read_head(std::string_view head) {
   request_ = SimHttpRequest();
   bool first = true;
@@ -140,7 +140,7 @@ int HttpReader::read_target(std::string_view target) {
   if (target.size() > limits_.target_bytes) return 414;
   const auto printable = [](char c) { return c > ' ' && c < '\x7F'; };
   if (!std::all_of(target.begin(), target.end(), printable)) return 400;
-  // absolute-form, as sent to a proxy, must be understood (RFC 9112 section 3.2.2).
+  // absolute-form, as sent to a proxy, must be accepted (RFC 9112 section 3.2.2).
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
     if (to_lower(target.substr(0, scheme.size())) != scheme) continue;
     const std::size_t slash = target.find('/', scheme.size());
@@ -156,7 +156,7 @@ int HttpReader::read_target(std::string_view target) {
 int HttpReader::read_header(std::string_view line) {
   if (request_.headers.size() >= limits_.headers) return 431;
   const std::size_t colon = line.find(':');
-  // A blank before the colon and folded lines are refused (RFC 9112 sections 5.1, 5.2).
+  // A space before the colon and folded lines are rejected (RFC 9112 sections 5.1, 5.2).
   if (colon == std::string_view::npos || colon == 0) return 400;
   const std::string_view name = line.substr(0, colon);
   const std::string_view value = trim(line.substr(colon + 1), kTabsAndSpaces);

@@ -1,5 +1,5 @@
-// HTTP/1.1 (RFC 9112) as a small BMC speaks it: requests read strictly and within bounds, answers written. Bytes in,
-// requests out; no sockets. Bodies come with Content-Length; chunked ones are refused, as many BMCs do.
+// HTTP/1.1 (RFC 9112) for a small BMC: parses requests strictly and within limits, and writes responses. No sockets.
+// Bodies need Content-Length; chunked ones are rejected, as many BMCs do.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace weft::bmcsim {
 enum class HttpMethod : std::uint8_t { get, head, post, patch, put, remove, options, other };
 [[nodiscard]] std::string_view to_text(HttpMethod method);
 
-// What a request may have at most. bmcweb has 8 KiB of headers and 10 MiB of body; ours are those of a tiny server.
+// Maximum request sizes. bmcweb allows 8 KiB of headers and 10 MiB of body; ours are for a small server.
 struct HttpLimits {
   std::size_t header_bytes = 16384;  // request line and headers
   std::size_t target_bytes = 4096;
@@ -30,32 +30,32 @@ struct SimHttpRequest {
   std::string body;
   bool keep_alive = true;
 
-  // Of the first header of that name; empty when there is none.
+  // The value of the first header with that name; empty if there is none.
   [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
 };
 
-// One connection's requests, one after the other.
+// Parses the requests of one connection, in sequence.
 class HttpReader {
  public:
   enum class State : std::uint8_t {
     more,      // more bytes are needed
-    go_on,     // the client waits for "100 Continue" before it sends the body; said once
-    complete,  // request() is there; next() makes room for the one after it
-    bad        // status() says why; the connection cannot go on
+    go_on,     // the client waits for "100 Continue" before it sends the body; returned once
+    complete,  // request() is valid; next() proceeds to the one after it
+    bad        // status() is the reason; the connection must be closed
   };
 
   explicit HttpReader(const HttpLimits& limits = {}) : limits_(limits) {}
 
-  // Takes bytes and reads on. Once complete or bad, bytes are only kept.
+  // Adds bytes and continues parsing. Once complete or bad, bytes are only buffered.
   State feed(std::string_view bytes);
   [[nodiscard]] const SimHttpRequest& request() const { return request_; }
   [[nodiscard]] int status() const { return status_; }
-  // Forgets the request that was complete and reads on in what is there.
+  // Drops the completed request and continues parsing buffered bytes.
   State next();
-  // Bytes that are held and not yet part of a request: a bound for who reads ahead.
+  // Buffered bytes that are not yet part of a request: a bound for read-ahead.
   [[nodiscard]] std::size_t held() const { return buffer_.size(); }
   [[nodiscard]] bool idle() const { return state_ == State::more && !in_body_ && buffer_.empty(); }
-  void release();  // gives memory back while nothing is held
+  void release();  // frees memory while nothing is buffered
 
  private:
   State read();
@@ -78,12 +78,12 @@ class HttpReader {
   bool wants_go_on_ = false;
 };
 
-// Percent-decoded; false when an escape is broken or gives a control character.
+// Percent-decodes; false if an escape is invalid or yields a control character.
 [[nodiscard]] bool percent_decode(std::string_view text, std::string& out);
-// The value of a query parameter, decoded; `found` says whether it was there.
+// The query parameters, decoded, in order; a name with an invalid escape is kept as sent.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> query_parameters(std::string_view query);
 [[nodiscard]] std::string_view status_phrase(int status);
-// Standard base64 (RFC 4648) decoded, for HTTP Basic; false when it is none.
+// Decodes standard base64 (RFC 4648), for HTTP Basic; false if it is invalid.
 [[nodiscard]] bool base64_decode(std::string_view text, std::string& out);
 
 }  // namespace weft::bmcsim

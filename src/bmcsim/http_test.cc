@@ -33,7 +33,7 @@ TEST(SimHttp, ReadsARequestByteByByte) {
   EXPECT_TRUE(reader.idle());
 }
 
-TEST(SimHttp, KeepsWhatIsPipelined) {
+TEST(SimHttp, KeepsPipelinedRequests) {
   HttpReader reader;
   const std::string one = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
   EXPECT_EQ(reader.feed(one + "\r\nGET /b HTTP/1.0\r\n\r\nGET"), State::complete);
@@ -45,21 +45,21 @@ TEST(SimHttp, KeepsWhatIsPipelined) {
   EXPECT_EQ(reader.held(), 3U);
 }
 
-TEST(SimHttp, SaysContinueOnce) {
+TEST(SimHttp, SendsContinueOnce) {
   HttpReader reader;
   EXPECT_EQ(reader.feed("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"),
             State::go_on);
   EXPECT_EQ(reader.feed("ab"), State::more);
   EXPECT_EQ(reader.feed("cd"), State::complete);
   EXPECT_EQ(reader.request().body, "abcd");
-  // With the body already there nobody waits.
+  // With the body already received, the client is not waiting.
   HttpReader other;
   EXPECT_EQ(other.feed("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\nz"),
             State::complete);
 }
 
-// Statuses as RFC 9110 and RFC 9112 name them for each mistake.
-TEST(SimHttp, RefusesWhatIsNoRequest) {
+// Status codes that RFC 9110 and RFC 9112 assign to each error.
+TEST(SimHttp, RejectsInvalidRequests) {
   EXPECT_EQ(status_of("GET /a b HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
   EXPECT_EQ(status_of("GET /\r\n\r\n"), 400);
   EXPECT_EQ(status_of("GET / HTTP/2.0\r\nHost: x\r\n\r\n"), 505);
@@ -77,7 +77,7 @@ TEST(SimHttp, RefusesWhatIsNoRequest) {
   EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"), 501);
   EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n"), 400);
   EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n"), 417);
-  EXPECT_EQ(status_of("\x16\x03\x01"), 400);  // a TLS client at a plain port
+  EXPECT_EQ(status_of("\x16\x03\x01"), 400);  // a TLS client on a plain port
   EXPECT_EQ(status_of("GET /" + std::string(5000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n"), 414);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(20000, 'a')), 431);
   std::string many = "GET / HTTP/1.1\r\nHost: x\r\n";
@@ -85,7 +85,7 @@ TEST(SimHttp, RefusesWhatIsNoRequest) {
   EXPECT_EQ(status_of(many + "\r\n"), 431);
 }
 
-TEST(SimHttp, TakesAbsoluteTargets) {
+TEST(SimHttp, AcceptsAbsoluteTargets) {
   HttpReader reader;
   EXPECT_EQ(reader.feed("GET https://127.0.0.1:1/redfish%2Fv1 HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n"),
             State::complete);
@@ -93,7 +93,7 @@ TEST(SimHttp, TakesAbsoluteTargets) {
   EXPECT_FALSE(reader.request().keep_alive);
 }
 
-// The vectors of RFC 4648 section 10.
+// The test vectors of RFC 4648 section 10.
 TEST(SimHttp, DecodesBase64) {
   std::string out;
   for (const auto& [text, bytes] : {std::pair("", ""), std::pair("Zg==", "f"), std::pair("Zm8=", "fo"),

@@ -39,7 +39,7 @@ Status SimListener::open(std::uint16_t port) {
   if (socket_ < 0) return socket_error("make a socket", port);
   const int on = 1;
   (void)::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // Where it is not allowed, accept() still turns away whatever is not for the loopback network.
+  // If this is not permitted, accept() still rejects connections to non-loopback addresses.
   (void)::setsockopt(socket_, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -49,7 +49,7 @@ Status SimListener::open(std::uint16_t port) {
   auto* any = reinterpret_cast<sockaddr*>(&address);
   if (::bind(socket_, any, sizeof address) != 0) return socket_error("bind", port);
   (void)silence({});
-  // The kernel cuts it to net.core.somaxconn.
+  // The kernel caps it at net.core.somaxconn.
   if (::listen(socket_, 65535) != 0) return socket_error("listen", port);
   socklen_t size = sizeof address;
   if (::getsockname(socket_, any, &size) != 0) return socket_error("learn the port", port);
@@ -79,11 +79,11 @@ SimListener::Caller SimListener::accept() const {
   }
 }
 
-// Classic BPF on the listening socket sees first packets before the kernel answers them.
+// Classic BPF on the listening socket filters SYNs before the kernel answers them.
 bool SimListener::silence(const std::vector<std::pair<Ipv4, Ipv4>>& ranges) const {
   std::vector<sock_filter> program;
   program.reserve(ranges.size() * 3 + 5);
-  // The destination address stands 16 bytes into the IPv4 header (RFC 791).
+  // The destination address is at byte 16 of the IPv4 header (RFC 791).
   program.push_back(instruction(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(SKF_NET_OFF + 16)));
   program.push_back(instruction(BPF_JMP | BPF_JGE | BPF_K, kLoopbackNetwork, 0, 1));
   program.push_back(instruction(BPF_JMP | BPF_JGT | BPF_K, kLoopbackNetwork | ~kLoopbackMask, 0, 1));

@@ -1,5 +1,5 @@
-// One socket that hears for every address of 127.0.0.0/8: on Linux all of them are local, and the address a client
-// connected to tells which BMC it means. The kernel drops what is for other networks or for BMCs that are silent.
+// One socket that listens on every address of 127.0.0.0/8: on Linux all of them are local, and the destination address
+// identifies the BMC. The kernel drops packets for other networks and for silent BMCs.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class SimListener {
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
   struct Caller {
-    int socket = -1;    // does not block; -1: nobody more for now
-    Ipv4 address;       // that was called
+    int socket = -1;    // non-blocking; -1: no more connections pending
+    Ipv4 address;       // destination address
     bool full = false;  // no descriptors left
   };
   [[nodiscard]] Caller accept() const;
-  // First packets to these ranges of addresses get no answer from now on: connecting times out. False when there are
-  // too many ranges for the kernel; then none is silent.
+  // SYNs to these address ranges are dropped from now on: connecting times out. False if there are too many ranges for
+  // the kernel; then none is silent.
   bool silence(const std::vector<std::pair<Ipv4, Ipv4>>& ranges) const;
 
  private:

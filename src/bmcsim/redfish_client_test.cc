@@ -1,5 +1,5 @@
-// The Redfish client against simulated BMCs over real sockets: every verb, and every fault that a BMC's answers can
-// have. What comes out is a result or a clear error, never a hang, and no session is left behind.
+// The Redfish client against simulated BMCs over real sockets: every verb, and every response fault. Each case ends in
+// a result or a clear error, never a hang, and no session is left behind.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class RedfishSim : public testing::Test {
   Result<std::unique_ptr<oob::Bmc>> dial(const std::string& password = "weft-simulated") {
     return oob::dial_redfish(endpoint(), "admin", oob::Secret(password), clock_);
   }
-  // Until the true state is that.
+  // Waits until the actual state is `state`.
   bool becomes(oob::PowerState state) {
     for (int i = 0; i < 3'000; ++i) {
       if (fleet_->power(0) == state) return true;
@@ -141,7 +141,7 @@ TEST_F(RedfishSim, SettingsAndPasswordsAreChanged) {
   EXPECT_EQ(fleet_->totals().sessions, 0U);
 }
 
-TEST_F(RedfishSim, ARestartedBmcIsLoggedInToAgain) {
+TEST_F(RedfishSim, SessionIsReopenedAfterABmcRestart) {
   start();
   Result<std::unique_ptr<oob::Bmc>> bmc = dial();
   ASSERT_TRUE(bmc.ok());
@@ -152,7 +152,7 @@ TEST_F(RedfishSim, ARestartedBmcIsLoggedInToAgain) {
   EXPECT_EQ(fleet_->totals().logins, 2U);
 }
 
-TEST_F(RedfishSim, TheFirstPasswordIsChangedBeforeAnythingElse) {
+TEST_F(RedfishSim, InitialPasswordIsChangedBeforeAnythingElse) {
   start({{"node1", FaultKind::password_change_required, rule_of(FaultKind::password_change_required).fallback}});
   Result<std::unique_ptr<oob::Bmc>> bmc = dial();
   ASSERT_TRUE(bmc.ok()) << bmc.error().text();
@@ -165,10 +165,10 @@ TEST_F(RedfishSim, TheFirstPasswordIsChangedBeforeAnythingElse) {
   EXPECT_TRUE((*bmc)->power().ok());
 }
 
-// What a look at the power of a BMC with each fault comes to.
+// Expected result of a power query for each fault.
 struct FaultCase {
   FaultKind kind = FaultKind::slow;
-  std::optional<ErrorCode> code{};  // none: the look succeeds
+  std::optional<ErrorCode> code{};  // none: the query succeeds
 };
 
 TEST_F(RedfishSim, EveryFaultIsAResultOrAClearError) {
@@ -212,8 +212,8 @@ TEST_F(RedfishSim, EveryFaultIsAResultOrAClearError) {
   }
 }
 
-// The task monitor says Retry-After: 1 (second). A task of 1.5 s still runs at the first look, so that a client which
-// does not wait, or looks only once, is back too early. Nothing here is late on a busy machine.
+// The task monitor sends Retry-After: 1 (second). A task of 1.5 s is still running at the first poll, so a client that
+// does not wait, or polls only once, returns too early. Not sensitive to a busy machine.
 TEST_F(RedfishSim, TasksOfAResetAreWaitedFor) {
   const Duration task = milliseconds(1'500);
   start({{"node1", FaultKind::async_reset, task.count()}});
@@ -228,7 +228,7 @@ TEST_F(RedfishSim, TasksOfAResetAreWaitedFor) {
     EXPECT_TRUE(becomes(oob::PowerState::off));
   }
   fleet_->stop();
-  limit_ = milliseconds(2'000);  // one look after a second; a second one would be beyond the limit
+  limit_ = milliseconds(2'000);  // one poll after a second; another one would exceed the limit
   start({{"node1", FaultKind::task_never_ends, rule_of(FaultKind::task_never_ends).fallback}});
   Result<std::unique_ptr<oob::Bmc>> bmc = dial();
   ASSERT_TRUE(bmc.ok()) << bmc.error().text();
@@ -236,12 +236,12 @@ TEST_F(RedfishSim, TasksOfAResetAreWaitedFor) {
   const Status reset = (*bmc)->reset(oob::ResetAction::force_off);
   EXPECT_TRUE(reset.ok()) << reset.error().text();
   EXPECT_GE(clock_.now() - before, milliseconds(1'000));
-  EXPECT_EQ(fleet_->totals().all_resets(), 1U);  // waiting repeats nothing
+  EXPECT_EQ(fleet_->totals().all_resets(), 1U);  // waiting does not repeat the reset
 }
 
-// A setting is written with the ETag that came with it. Beyond what a healthy BMC is asked there are the PATCH that is
-// refused with 412, and a look at whether the ETag changed meanwhile.
-TEST_F(RedfishSim, AnEtagThatNeverMatchesIsLeftOut) {
+// A setting is written with its ETag. Compared with a healthy BMC, the additional requests are the PATCH rejected with
+// 412, and a read of the current ETag.
+TEST_F(RedfishSim, EtagThatNeverMatchesIsOmitted) {
   std::map<bool, std::uint64_t> requests;  // by whether the ETag is stale
   for (const bool stale : {false, true}) {
     std::vector<NamedFault> faults;

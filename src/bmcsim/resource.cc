@@ -91,7 +91,7 @@ std::optional<SimPath> split_path(std::string_view path) {
   if (path.front() != '/') return std::nullopt;
   path.remove_prefix(1);
   if (path.ends_with('/')) path.remove_suffix(1);
-  // The deepest resource has seven parts; no path has more than a few.
+  // A bound on the path length; the deepest resource has seven parts.
   while (parts.size() < 16) {
     const std::size_t slash = path.find('/');
     if (slash == 0 || path.empty()) return std::nullopt;
@@ -147,7 +147,7 @@ std::string_view allowed_methods(const SimPath& path) {
   return "GET, HEAD";
 }
 
-// A minimal CSDL document: it refers to every schema that is used and names the service's container (DSP0266 8.4.1).
+// A minimal CSDL document: references every schema in use and names the service container (DSP0266 8.4.1).
 std::string sim_metadata() {
   std::string text =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -186,7 +186,7 @@ Value sim_odata(const SimBmc& bmc) {
 
 std::string sim_uuid(std::string_view name) {
   std::string hex = sha256(name).substr(0, 32);
-  hex[12] = '8';  // version 8: vendor specific (RFC 9562 section 5.8)
+  hex[12] = '8';  // version 8: vendor-specific (RFC 9562 section 5.8)
   constexpr std::string_view variants = "89ab";
   hex[16] = variants[static_cast<unsigned char>(hex[16]) & 3U];
   return fmt::format("{}-{}-{}-{}-{}", hex.substr(0, 8), hex.substr(8, 4), hex.substr(12, 4), hex.substr(16, 4),

@@ -1,5 +1,5 @@
-// The Redfish resources of a simulated BMC, rendered from its state when asked for (DSP0266 1.15, schemas of bundle
-// 2023.1 by their versions). Reading only: action.h changes things, service.h decides who may.
+// The Redfish resources of a simulated BMC, rendered from its state on request (DSP0266 1.15, schemas of bundle 2023.1
+// by their versions). Read-only: action.h changes state, service.h checks privileges.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@ namespace weft::bmcsim {
 using SimPath = std::vector<std::string_view>;
 inline constexpr std::string_view kRedfishRoot = "/redfish/v1";
 
-// Nothing when the path is not below the root. A slash at the end counts for nothing.
+// Empty if the path is not below the root. A trailing slash is ignored.
 [[nodiscard]] std::optional<SimPath> split_path(std::string_view path);
 [[nodiscard]] std::string joined_path(const SimPath& path);
 
-// Nothing: there is no such resource.
+// Empty if there is no such resource.
 [[nodiscard]] std::optional<Value> sim_resource(const SimBmc& bmc, const SimPath& path);
-// What Allow says of a resource that is there: "GET, HEAD, PATCH".
+// The Allow header of an existing resource: "GET, HEAD, PATCH".
 [[nodiscard]] std::string_view allowed_methods(const SimPath& path);
-// Whether the path names an action of a resource that is there. Actions take POST alone.
+// Whether the path names an action of an existing resource. Actions support only POST.
 [[nodiscard]] bool is_action(const SimBmc& bmc, const SimPath& path);
 // /redfish/v1/$metadata
 [[nodiscard]] std::string sim_metadata();
@@ -37,7 +37,7 @@ inline constexpr std::string_view kRedfishRoot = "/redfish/v1";
 inline constexpr std::string_view kSimFirmware = "2.14.0";
 inline constexpr std::uint32_t kSimOutlets = 24;
 
-// The types of resources; each file of sim_resource_*.cc gives some.
+// The resource types, implemented in resource_*.cc.
 [[nodiscard]] std::optional<Value> system_resource(const SimBmc& bmc, const SimPath& path);
 [[nodiscard]] std::optional<Value> manager_resource(const SimBmc& bmc, const SimPath& path);
 [[nodiscard]] std::optional<Value> chassis_resource(const SimBmc& bmc, const SimPath& path);
@@ -47,13 +47,13 @@ inline constexpr std::uint32_t kSimOutlets = 24;
 [[nodiscard]] std::optional<Value> task_resource(const SimBmc& bmc, const SimPath& path);
 [[nodiscard]] std::optional<Value> update_resource(const SimBmc& bmc, const SimPath& path);
 
-// A resource's beginning: @odata.id, @odata.type, Id, Name.
+// The common properties of a resource: @odata.id, @odata.type, Id, Name.
 [[nodiscard]] Value resource_head(std::string path, std::string_view type, std::string_view id, std::string_view name);
 [[nodiscard]] Value link_to(std::string path);
 [[nodiscard]] Value collection(std::string path, std::string_view type, std::string_view name,
                                const std::vector<std::string>& members);
 [[nodiscard]] Value status_ok(bool enabled = true);
-// Decimal digits to a number; nothing for anything else.
+// Parses decimal digits; empty for anything else.
 [[nodiscard]] std::optional<std::uint32_t> number_in_path(std::string_view part);
 
 }  // namespace weft::bmcsim

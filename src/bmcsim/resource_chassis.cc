@@ -1,4 +1,4 @@
-// The chassis and its sensors, in the new form (Sensors) and the old one (Thermal, Power); the outlets of a PDU.
+// The chassis and its sensors, in the new schema (Sensors) and the old one (Thermal, Power); the outlets of a PDU.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,10 +19,10 @@ struct SensorRule {
   std::string_view unit;
   std::string_view context;
   int off = 0;   // reading while the machine is off, in tenths
-  int on = 0;    // and while it runs
+  int on = 0;    // reading while it runs
   int most = 0;  // upper critical threshold, in tenths; 0: none
 };
-// Of an air-cooled server at work: inlets of 18 to 27 degrees (ASHRAE TC 9.9 recommends them), GPUs slow down at 90.
+// A loaded air-cooled server: inlets of 18 to 27 degrees (recommended by ASHRAE TC 9.9), GPUs throttle at 90.
 constexpr std::array<SensorRule, 9> kSensors{{
     {"InletTemp", "Inlet Temperature", "Temperature", "Cel", "Intake", 220, 240, 420},
     {"OutletTemp", "Outlet Temperature", "Temperature", "Cel", "Exhaust", 230, 480, 750},
@@ -35,11 +35,11 @@ constexpr std::array<SensorRule, 9> kSensors{{
     {"TotalPower", "Total Power", "Power", "W", "PowerSubsystem", 0, 0, 0},
 }};
 
-// Tenths of the unit. Moves a little with time, each sensor in its own way.
+// In tenths of the unit, with some variation over time per sensor.
 std::int64_t reading_of(const SimBmc& bmc, const SensorRule& rule) {
   const bool on = bmc.power() == oob::PowerState::on;
   std::int64_t tenths = on ? rule.on : rule.off;
-  // Standby takes a fiftieth of the maximum, work seven tenths of it.
+  // Standby draws 2 percent of the maximum, load 70 percent.
   if (rule.type == "Power") tenths = bmc.device().power.count() / (on ? 143 : 5000);
   const std::int64_t second = bmc.now().count() / 1'000'000'000;
   const auto wobble = static_cast<std::int64_t>(hash64(fmt::format("{}{}{}", bmc.device().name, rule.id, second)) % 41);

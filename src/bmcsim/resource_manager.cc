@@ -128,7 +128,7 @@ Value account(const SimBmc& bmc, const SimAccount& account) {
   Value value = resource_head(fmt::format("/redfish/v1/AccountService/Accounts/{}", account.id),
                               "ManagerAccount.v1_10_0.ManagerAccount", fmt::format("{}", account.id), "User Account");
   value.put("UserName", account.user);
-  value.put("Password", Value());  // never told (DSP0266 section 13.3.5)
+  value.put("Password", Value());  // never returned (DSP0266 section 13.3.5)
   value.put("RoleId", to_text(account.role));
   value.put("Enabled", account.enabled);
   value.put("Locked", account.id == 1 && bmc.locked());
@@ -266,7 +266,7 @@ std::optional<Value> update_resource(const SimBmc& /*bmc*/, const SimPath& path)
     value.put("ServiceEnabled", true);
     value.put("Status", status_ok());
     value.put("FirmwareInventory", link_to("/redfish/v1/UpdateService/FirmwareInventory"));
-    value.put("Actions", Value::map({{"Oem", Value::map()}}));  // none, but sushy wants to read that
+    value.put("Actions", Value::map({{"Oem", Value::map()}}));  // none, but sushy requires the property
     return value;
   }
   if (path[1] != "FirmwareInventory" || path.size() > 3) return std::nullopt;

@@ -1,4 +1,4 @@
-// Systems, their log, and the chassis with its sensors.
+// Systems and their event log.
 #include <fmt/format.h>
 
 #include <array>
@@ -128,7 +128,7 @@ Value log_service(const SimBmc& bmc) {
   return log;
 }
 
-// Entries stand in their collection in full.
+// Entries are included in full in their collection.
 Value log_entries(const SimBmc& bmc) {
   Value list = collection(fmt::format("{}/Entries", kLog), "LogEntry", "Log Entries", {});
   Value members = Value::list();

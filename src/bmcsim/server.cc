@@ -23,16 +23,16 @@ namespace {
 constexpr int kListening = -1;
 constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
 constexpr int kMaxEvents = 256;
-constexpr int kMaxSteps = 64;          // of one connection before others have their turn
-constexpr std::size_t kChunk = 16384;  // a TLS record's worth (RFC 8446 section 5.1)
+constexpr int kMaxSteps = 64;          // of one connection before others are served
+constexpr std::size_t kChunk = 16384;  // one TLS record (RFC 8446 section 5.1)
 constexpr Duration kHandshakeLimit = milliseconds(15'000);
-constexpr Duration kIdleLimit = milliseconds(120'000);  // of a kept connection, and of one that takes no bytes
+constexpr Duration kIdleLimit = milliseconds(120'000);  // of a kept-alive connection, and of one that accepts no bytes
 constexpr Duration kSweepEvery = milliseconds(1'000);
-constexpr Duration kDrainLimit = milliseconds(2'000);  // for a client to see that it was refused
-constexpr Duration kPause = milliseconds(50);          // before callers are taken again when descriptors ran out
-constexpr Duration kEndlessPause = milliseconds(1);    // 16 KiB a millisecond: endless, but not all of the core
+constexpr Duration kDrainLimit = milliseconds(2'000);  // for a client to read the rejection
+constexpr Duration kPause = milliseconds(50);          // before accepting again after running out of descriptors
+constexpr Duration kEndlessPause = milliseconds(1);    // 16 KiB per millisecond: endless, but does not saturate a core
 
-// What epoll keeps for us: a socket and whose it is.
+// The epoll user data: a socket and the serial number of its connection.
 std::uint64_t tag_of(int socket, std::uint64_t serial) { return (serial << 32U) | static_cast<std::uint32_t>(socket); }
 int socket_in(std::uint64_t tag) { return static_cast<int>(tag & 0xFFFFFFFFU); }
 
@@ -78,7 +78,7 @@ void SimServer::stop() {
   (void)!::write(wake_, &one, sizeof one);
 }
 
-// Tells the kernel which addresses are silent now.
+// Passes the currently silent addresses to the kernel.
 void SimServer::faults_changed() {
   std::vector<std::pair<Ipv4, Ipv4>> ranges;
   for (std::size_t offset = 0; offset < by_offset_.size(); ++offset) {
@@ -96,7 +96,7 @@ void SimServer::faults_changed() {
 }
 
 void SimServer::serve() {
-  // A client that is gone must not end the process; SSL_write knows no MSG_NOSIGNAL.
+  // A closed client connection must not kill the process; SSL_write has no MSG_NOSIGNAL.
   sigset_t pipe;
   sigset_t before;
   sigemptyset(&pipe);
@@ -112,7 +112,7 @@ void SimServer::serve() {
       if (descriptor == wake_) stopped = true;
       if (descriptor == listener_.descriptor()) take_callers();
       const auto found = connections_.find(descriptor);
-      // The socket of one that is gone may already be another's.
+      // The descriptor of a closed connection may already be reused.
       if (found == connections_.end() || tag_of(descriptor, found->second->serial) != event.data.u64) continue;
       Connection& connection = *found->second;
       const bool over = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
@@ -121,7 +121,7 @@ void SimServer::serve() {
       } else if (connection.phase != Phase::thinking) {
         drive(connection);
       } else if (over) {
-        // The client went away, and the request is still carried out. Its socket would wake us again and again.
+        // The client closed; the request is still executed. Its socket would wake epoll repeatedly.
         ::epoll_ctl(epoll_, EPOLL_CTL_DEL, connection.socket, nullptr);
         connection.watched = kNobody;
       }
@@ -131,14 +131,14 @@ void SimServer::serve() {
   const std::lock_guard lock(mutex_);
   while (!connections_.empty()) close(*connections_.begin()->second);
   timespec at_once{};
-  sigtimedwait(&pipe, nullptr, &at_once);  // takes one that is pending, so that it does not strike when unblocked
+  sigtimedwait(&pipe, nullptr, &at_once);  // consumes a pending signal, so it is not delivered when unblocked
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 int SimServer::next_wait(Duration now) const {
   Duration until = kSweepEvery;
   if (!timers_.empty()) until = std::min(until, timers_.top().when - now);
-  // Rounded up: a wait that is too short would only come back to wait again.
+  // Rounded up: too short a timeout would only cause another wait.
   return static_cast<int>(std::clamp<std::int64_t>((until.count() + 999'999) / 1'000'000, 0, 1000));
 }
 
@@ -181,7 +181,7 @@ void SimServer::take_callers() {
   for (int i = 0; i < kMaxSteps; ++i) {
     const SimListener::Caller caller = listener_.accept();
     if (caller.full) {
-      // Callers wait in the kernel's queue until a descriptor is free.
+      // New connections wait in the kernel's queue until a descriptor is free.
       epoll_event event{};
       event.data.u64 = tag_of(listener_.descriptor(), 0);
       ::epoll_ctl(epoll_, EPOLL_CTL_MOD, listener_.descriptor(), &event);
@@ -242,7 +242,7 @@ void SimServer::watch(Connection& connection, std::uint32_t events) {
 void SimServer::close(Connection& connection, bool reset) {
   if (connection.in_flight) --bmc_of(connection).counters.in_flight;
   if (connection.ssl != nullptr) {
-    // Only an established connection says good-bye; an error before leaves OpenSSL's queue to be emptied.
+    // Only an established connection sends close_notify; an earlier error leaves entries in OpenSSL's error queue.
     const bool said = connection.phase == Phase::handshake || connection.phase == Phase::draining;
     if (!reset && !said) SSL_shutdown(connection.ssl);
     SSL_free(connection.ssl);
@@ -271,7 +271,7 @@ void SimServer::drive(Connection& connection) {
     }
     if (moved != Moved::on) return;
   }
-  at(clock_.now(), connection);  // others first
+  at(clock_.now(), connection);  // let other connections run first
 }
 
 SimServer::Moved SimServer::shake_hands(Connection& connection) {
@@ -364,7 +364,7 @@ SimServer::Moved SimServer::after_read(Connection& connection, HttpReader::State
   return Moved::on;
 }
 
-// A request is there whole; its answer is due after what the BMC takes for it.
+// A request is complete; its response is due after the BMC's latency.
 SimServer::Moved SimServer::think(Connection& connection) {
   SimBmc& bmc = bmc_of(connection);
   SimCounters& counters = bmc.counters;
@@ -425,7 +425,7 @@ SimServer::Moved SimServer::write(Connection& connection) {
   return answered(connection);
 }
 
-// A byte at a time, or without an end.
+// One byte at a time, or without end.
 SimServer::Moved SimServer::write_strange(Connection& connection) {
   const bool trickles = connection.shape == ReplyShape::trickle;
   if (connection.sent == connection.out.size()) {
@@ -476,8 +476,8 @@ SimServer::Moved SimServer::answered(Connection& connection) {
   return after_read(connection, connection.reader.next());
 }
 
-// To close while the client still sends would reset the connection, and the reset would take the answer away from a
-// client that has not read it yet (RFC 9112, section 9.6).
+// Closing while the client still sends would reset the connection, and the client could lose a response that it has not
+// read yet (RFC 9112, section 9.6).
 SimServer::Moved SimServer::drain(Connection& connection) {
   std::array<char, kChunk> unread{};
   const ssize_t got = ::recv(connection.socket, unread.data(), unread.size(), 0);

@@ -1,5 +1,5 @@
-// The connections of all simulated BMCs, in one thread: epoll, TLS, HTTP, and a queue of moments at which answers are
-// due. Slow BMCs cost nothing while they think.
+// The connections of all simulated BMCs, in one thread: epoll, TLS, HTTP, and a timer queue for due responses. Slow
+// BMCs cost nothing while they wait.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class SimServer {
     Phase phase = Phase::handshake;
     ReplyShape shape = ReplyShape::whole;
     bool close_after = false;
-    bool refused = false;  // the client may still be sending what is not wanted
+    bool refused = false;  // the client may still be sending a rejected request
     bool in_flight = false;
     std::uint32_t watched = 0;  // epoll events
     SSL* ssl = nullptr;
@@ -53,7 +53,7 @@ class SimServer {
     std::size_t sent = 0;
 
     Duration last_active;
-    Duration due;  // when a thinking one answers, a draining one is closed
+    Duration due;  // when a thinking connection responds, or a draining one is closed
   };
   struct Timer {
     Duration when;
@@ -65,7 +65,7 @@ class SimServer {
 
   void take_callers();
   void greet(const SimListener::Caller& caller);
-  // Goes on with a connection as far as it can without waiting. It may be gone afterwards.
+  // Advances a connection as far as possible without blocking. It may be closed afterwards.
   void drive(Connection& connection);
   Moved shake_hands(Connection& connection);
   Moved read(Connection& connection);
@@ -76,7 +76,7 @@ class SimServer {
   Moved write_strange(Connection& connection);
   Moved answered(Connection& connection);
   Moved drain(Connection& connection);
-  // Bytes moved, 0 when it must wait (the events are set), -1 when the connection is over.
+  // Bytes moved, 0 if it would block (the events are set), -1 if the connection is closed.
   int receive(Connection& connection, char* into, int most);
   int send(Connection& connection, const char* from, std::size_t size);
   void watch(Connection& connection, std::uint32_t events);

@@ -14,7 +14,7 @@
 namespace weft::bmcsim {
 namespace {
 
-// Entries of the log that one answer holds; the rest follows by Members@odata.nextLink.
+// Log entries per response; the rest follows via Members@odata.nextLink.
 constexpr std::size_t kLogPage = 50;
 constexpr int kMaxExpandLevels = 2;
 
@@ -58,7 +58,7 @@ std::optional<Caller> caller_of(SimBmc& bmc, const SimHttpRequest& request) {
   return account ? std::optional(Caller{std::move(*account), 0}) : std::nullopt;
 }
 
-// After the privilege registry of DSP0266 section 13.4 (Redfish_1.x_PrivilegeRegistry).
+// From the privilege registry of DSP0266 section 13.4 (Redfish_1.x_PrivilegeRegistry).
 Privilege needed(HttpMethod method, const SimPath& path, const Caller& caller) {
   if (method == HttpMethod::get || method == HttpMethod::head) return Privilege::login;
   const std::string_view first = path.empty() ? std::string_view() : path.front();
@@ -81,7 +81,7 @@ bool may(SimRole role, Privilege privilege) {
   return privilege <= Privilege::configure_self;
 }
 
-// Properties that change by themselves. A PATCH that waited for a boot to end must not fail because of them.
+// Properties that change by themselves. A PATCH sent after waiting for a boot must not fail because of them.
 bool changes_by_itself(std::string_view property) {
   return property == "PowerState" || property == "BootProgress" || property == "LastResetTime" ||
          property == "Status" || property == "DateTime";
@@ -95,7 +95,7 @@ std::string settled_tag(const Value& resource) {
   return fmt::format("{:016X}", hash);
 }
 
-// In two parts: what can be written, which If-Match looks at, and all of it, which If-None-Match looks at.
+// In two parts: a hash of the settled properties, for If-Match, and one of the whole body, for If-None-Match.
 std::string etag_of(const Value& resource, std::string_view body) {
   return fmt::format("W/\"{}-{:016X}\"", settled_tag(resource), hash64(body));
 }
@@ -129,7 +129,7 @@ bool read_expand(std::string_view text, Query& query) {
   return true;
 }
 
-// Nothing when it is fine; otherwise what to answer.
+// Empty if the query is valid; otherwise the error response.
 std::optional<SimReply> read_query(std::string_view text, Query& query) {
   for (const auto& [name, value] : query_parameters(text)) {
     const auto wrong = [&, &key = name, &given = value] {
@@ -147,14 +147,14 @@ std::optional<SimReply> read_query(std::string_view text, Query& query) {
     } else if (name == "only") {
       query.only = true;
     } else if (name.starts_with('$')) {
-      // Those that start with '$' and are not supported get 501 (DSP0266 section 7.3.1); others are passed over.
+      // Unsupported parameters that start with '$' get 501 (DSP0266 section 7.3.1); others are ignored.
       return sim_error(501, {{.id = "QueryNotSupported", .text = "Querying is not supported by the implementation."}});
     }
   }
   return std::nullopt;
 }
 
-// Replaces references to other resources by those, as $expand asks (DSP0266 section 7.3.4).
+// Replaces references by the referenced resources, for $expand (DSP0266 section 7.3.4).
 Value expanded(const SimBmc& bmc, const Value& value, const Query& query, int levels, bool in_links) {
   if (value.is_list()) {
     Value list = Value::list();
@@ -177,7 +177,7 @@ Value expanded(const SimBmc& bmc, const Value& value, const Query& query, int le
   return map;
 }
 
-// Members that $skip and $top leave, a page of them at most.
+// Applies $skip and $top, at most one page.
 void page(Value& resource, const Query& query, const SimPath& path) {
   const Value* members = resource.find("Members");
   if (members == nullptr || !members->is_list()) return;
@@ -226,12 +226,12 @@ SimReply get(const SimBmc& bmc, const SimPath& path, const SimHttpRequest& reque
   return reply;
 }
 
-// If-Match against what a GET would give now. Nothing when it is fine.
+// Checks If-Match against the current resource. Empty if it matches.
 std::optional<SimReply> precondition(const SimBmc& bmc, const SimPath& path, const SimHttpRequest& request) {
   const std::string_view wanted = request.header("if-match");
   if (wanted.empty() || (wanted == "*" && !bmc.has(FaultKind::stale_etag))) return std::nullopt;
   const std::optional<Value> resource = sim_resource(bmc, path);
-  // Clients may send a weak tag in its strong form.
+  // Clients may send a weak ETag in its strong form.
   const bool same = resource && wanted.find("\"" + settled_tag(*resource) + "-") != std::string_view::npos;
   if (same && !bmc.has(FaultKind::stale_etag)) return std::nullopt;
   return sim_error(412, {{.id = "PreconditionFailed", .text = "The ETag supplied did not match the current ETag."}});
@@ -244,7 +244,7 @@ SimReply password_first(const SimAccount& account) {
                           .arguments = {path}}});
 }
 
-// An account that must change its password may do that, look at itself and log out, no more (DSP0266 13.2.6.1).
+// An account that must change its password may do that, read itself and log out, nothing else (DSP0266 13.2.6.1).
 bool before_password_change(const Caller& caller, HttpMethod method, const SimPath& path) {
   const bool own_account = path.size() == 3 && path[0] == "AccountService" && path[1] == "Accounts" &&
                            number_in_path(path[2]) == caller.account.id;
@@ -334,14 +334,14 @@ SimReply answer_below_root(SimBmc& bmc, const SimPath& path, const SimHttpReques
   return sim_log_in(bmc, request);
 }
 
-// The neighbor that a redirect points to: its counters tell whether a client followed with its token.
+// The neighbor that a redirect points to: its counters show whether a client followed with its token.
 std::string elsewhere(const SimBmc& bmc, std::string_view path) {
   const SimWorld& world = bmc.world();
   const Ipv4 neighbor{world.options.base.bits + bmc.device().offset + 1};
   return fmt::format("{}://{}:{}{}", world.options.tls ? "https" : "http", to_text(neighbor), world.port, path);
 }
 
-// Faults that spoil an answer that was right.
+// Faults that corrupt a correct response.
 void spoil(const SimBmc& bmc, const SimPath& path, SimReply& reply) {
   if (strikes(bmc, FaultKind::wrong_content_type, path)) reply.content_type = "text/html";
   if (strikes(bmc, FaultKind::malformed, path) && !reply.body.empty()) {

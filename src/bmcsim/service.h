@@ -1,5 +1,5 @@
-// One request to a simulated BMC and its answer: who may, what the faults make of it, and what Redfish says to it
-// (DSP0266). Bytes and sockets are server.h's; a request that came in whole is all this sees.
+// One request to a simulated BMC and its response: authorization, faults, and the Redfish semantics (DSP0266). Complete
+// requests only; bytes and sockets are in server.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace weft::bmcsim {
 
-// How an answer goes out.
+// How a response is sent.
 enum class ReplyShape : std::uint8_t { whole, truncated, endless_body, endless_headers, trickle };
 
 struct SimReply {
@@ -28,19 +28,19 @@ struct SimReply {
   void header(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
 };
 
-// The BMC has been advanced to the moment.
+// The BMC must already be advanced to the current time.
 [[nodiscard]] SimReply sim_answer(SimBmc& bmc, const SimHttpRequest& request);
-// To bytes that were no request.
+// The response to an invalid request.
 [[nodiscard]] SimReply sim_bad_request(int status);
-// Status line, headers and body, as they go over the wire. `body`: false for an answer to HEAD.
+// Status line, headers and body, as sent on the wire. `body`: false for a response to HEAD.
 [[nodiscard]] std::string to_wire(const SimReply& reply, bool body, bool keep_alive, std::int64_t wall_ms);
 
-// A message of the Base registry (DSP0268), with what it is about.
+// A message of the Base registry (DSP0268), with its arguments.
 struct SimMessage {
   std::string_view id{};  // "PropertyUnknown"
   std::string text{};
   std::vector<std::string> arguments{};
-  std::string property{};  // "/Boot/BootSourceOverrideTarget", where it is about one
+  std::string property{};  // "/Boot/BootSourceOverrideTarget", if it is about one
 };
 [[nodiscard]] SimReply sim_error(int status, const std::vector<SimMessage>& messages);
 [[nodiscard]] Value message_value(const SimMessage& message);

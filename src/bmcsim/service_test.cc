@@ -75,8 +75,8 @@ class SimServiceTest : public testing::Test {
   bool basic_ = true;
 };
 
-// Every link leads to a resource whose @odata.id is that link, and each has what DSP0266 demands of a resource.
-TEST_F(SimServiceTest, EveryLinkLeadsSomewhere) {
+// Every link resolves to a resource whose @odata.id is that link, with the properties that DSP0266 requires.
+TEST_F(SimServiceTest, EveryLinkResolves) {
   for (device_ = 0; device_ < 2; ++device_) {
     std::set<std::string> seen;
     std::vector<std::string> open{"/redfish/v1/"};
@@ -103,7 +103,7 @@ TEST_F(SimServiceTest, EveryLinkLeadsSomewhere) {
   }
 }
 
-TEST_F(SimServiceTest, TheRootIsOpenAndTheRestIsNot) {
+TEST_F(SimServiceTest, OnlyTheRootIsReadableWithoutLogin) {
   basic_ = false;
   for (const char* path : {"/redfish", "/redfish/v1", "/redfish/v1/", "/redfish/v1/odata", "/redfish/v1/$metadata"}) {
     EXPECT_EQ(ask(HttpMethod::get, path).status, 200) << path;
@@ -134,7 +134,7 @@ TEST_F(SimServiceTest, MethodsAndVersions) {
   EXPECT_EQ(ask(HttpMethod::patch, "/redfish/v1/Systems/1", "{}", {{"content-type", "text/plain"}}).status, 415);
 }
 
-TEST_F(SimServiceTest, ResetsAreCheckedFirst) {
+TEST_F(SimServiceTest, ResetRequestsAreValidated) {
   EXPECT_EQ(post(reset_, "not json").status, 400);
   EXPECT_EQ(post(reset_, "[]").status, 400);
   EXPECT_THAT(post(reset_, "{}").body, HasSubstr("ActionParameterMissing"));
@@ -171,7 +171,7 @@ TEST_F(SimServiceTest, SessionsOpenAndClose) {
   EXPECT_THAT(full.body, HasSubstr("SessionLimitExceeded"));
 }
 
-TEST_F(SimServiceTest, PatchesAreWholeOrNothing) {
+TEST_F(SimServiceTest, PatchesAreAtomic) {
   EXPECT_EQ(patch("/redfish/v1/Systems/1", R"({"AssetTag": "a", "Color": 1})").status, 400);
   EXPECT_EQ(get("/redfish/v1/Systems/1")["AssetTag"], "");
   EXPECT_THAT(patch("/redfish/v1/Systems/1", R"({"PowerState": "On"})").body, HasSubstr("PropertyNotWritable"));
@@ -203,11 +203,11 @@ TEST_F(SimServiceTest, PatchesAreWholeOrNothing) {
   EXPECT_EQ(patch("/redfish/v1/SessionService", R"({"SessionTimeout": 10})").status, 400);
 }
 
-TEST_F(SimServiceTest, ETagsGuardWritesButNotAgainstABoot) {
+TEST_F(SimServiceTest, ETagsGuardWritesButIgnoreBootProgress) {
   const std::string system = "/redfish/v1/Systems/1";
   post(reset_, R"({"ResetType": "ForceRestart"})");
   const std::string tag = header_of(ask(HttpMethod::get, system), "ETag");
-  clock_.sleep(milliseconds(5'000));  // the boot went on
+  clock_.sleep(milliseconds(5'000));  // the boot progressed
   EXPECT_NE(header_of(ask(HttpMethod::get, system), "ETag"), tag);
   EXPECT_EQ(ask(HttpMethod::patch, system, R"({"AssetTag": "x"})", {{"if-match", tag}}).status, 204);
   EXPECT_EQ(ask(HttpMethod::patch, system, R"({"AssetTag": "y"})", {{"if-match", tag}}).status, 412);
@@ -240,7 +240,7 @@ TEST_F(SimServiceTest, AccountsAndRoles) {
   EXPECT_EQ(bmcs_[0].counters.password_changes, 1U);
 }
 
-TEST_F(SimServiceTest, APasswordThatMustBeChanged) {
+TEST_F(SimServiceTest, PasswordThatMustBeChanged) {
   ill(FaultKind::password_change_required);
   const SimReply in = post("/redfish/v1/SessionService/Sessions", R"({"UserName":"admin","Password":"secret-word"})");
   EXPECT_EQ(in.status, 201);
@@ -252,7 +252,7 @@ TEST_F(SimServiceTest, APasswordThatMustBeChanged) {
   EXPECT_EQ(ask(HttpMethod::get, "/redfish/v1/Systems", {}, token).status, 200);
 }
 
-TEST_F(SimServiceTest, TheLogComesInPages) {
+TEST_F(SimServiceTest, LogIsPaginated) {
   for (int i = 0; i < 120; ++i) bmcs_[0].add_event(SimEventKind::nmi);
   std::string next = "/redfish/v1/Systems/1/LogServices/SEL/Entries";
   std::set<std::string> ids;
@@ -282,7 +282,7 @@ TEST_F(SimServiceTest, ExpandsAndFindsTheOnlyMember) {
   EXPECT_EQ(ask(HttpMethod::get, "/redfish/v1/Systems?$expand=x").status, 400);
 }
 
-TEST_F(SimServiceTest, TasksEndOrNot) {
+TEST_F(SimServiceTest, TasksEndUnlessEndless) {
   ill(FaultKind::async_reset, 1'000'000'000);
   const SimReply started = post(reset_, R"({"ResetType":"ForceRestart"})");
   EXPECT_EQ(started.status, 202);

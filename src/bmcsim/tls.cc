@@ -72,7 +72,7 @@ bool set_name(X509* certificate, const std::string& name) {
   return X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, bytes, static_cast<int>(name.size()), -1, 0) == 1;
 }
 
-// A serial number of 63 random bits: never zero, never negative (RFC 5280 section 4.1.2.2).
+// A serial number of 63 random bits: never zero or negative (RFC 5280 section 4.1.2.2).
 bool set_serial(X509* certificate) {
   std::uint64_t serial = 0;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): libcrypto takes bytes
@@ -155,7 +155,7 @@ Result<std::unique_ptr<SimTls>> SimTls::make(const std::string& folder) {
                     SSL_CTX_set_session_id_context(context, name.data(), name.size()) == 1 &&
                     SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384") == 1;
   if (!fine) return tls_error("set up TLS");
-  // Tickets carry the session, so nothing is kept here for it; idle connections give their buffers back.
+  // Tickets carry the session state, so none is cached here; idle connections free their buffers.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 1);
   SSL_CTX_set_mode(context,
@@ -171,7 +171,7 @@ SSL* SimTls::open(int socket, Choice* choice) {
     return nullptr;
   }
   SSL_set_accept_state(connection);
-  // Called in a full handshake only: a resumed one needs no certificate.
+  // Called only in a full handshake: a resumed one needs no certificate.
   SSL_set_cert_cb(connection, &SimTls::choose, choice);
   return connection;
 }
@@ -216,7 +216,7 @@ SimTls::Certificate SimTls::issue(const Choice& choice) {
   X509* certificate = made.get();
   if (certificate == nullptr) return nullptr;
   const bool expired = choice.certificate == SimCertificate::expired;
-  // 192.0.2.1 stands for any other address (RFC 5737).
+  // 192.0.2.1 as an arbitrary other address (RFC 5737).
   const std::string name =
       choice.certificate == SimCertificate::other_name ? std::string("192.0.2.1") : to_text(choice.address);
   X509_gmtime_adj(X509_getm_notBefore(certificate), expired ? -30 * kDay : -kDay);

@@ -1,6 +1,6 @@
-// The certificates of simulated BMCs: one authority, one key, and a certificate for each address made when it is first
-// asked for, because tens of thousands made beforehand would cost a minute and fifty megabytes. Also the wrong ones
-// that faults need. Keys are ECDSA P-256.
+// The certificates of simulated BMCs: one CA, one key, and a certificate per address, issued on first use, because
+// issuing tens of thousands upfront would cost a minute and 50 MB. Also the invalid ones that faults need. Keys are
+// ECDSA P-256.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -20,7 +20,7 @@ enum class SimCertificate : std::uint8_t { right, other_authority, other_name, e
 
 class SimTls {
  public:
-  // With a folder: takes ca.pem and ca.key from there, or makes them and keeps them there.
+  // With a folder: loads ca.pem and ca.key from there, or creates and stores them there.
   [[nodiscard]] static Result<std::unique_ptr<SimTls>> make(const std::string& folder);
   SimTls(const SimTls&) = delete;
   SimTls& operator=(const SimTls&) = delete;
@@ -28,13 +28,13 @@ class SimTls {
 
   [[nodiscard]] const std::string& ca_pem() const { return ca_pem_; }
 
-  // What one connection shows; must outlive it.
+  // The certificate of one connection; must outlive it.
   struct Choice {
     SimTls* tls = nullptr;
     Ipv4 address{};
     SimCertificate certificate = SimCertificate::right;
   };
-  // A server's end on a connected socket that does not block; null when there is no memory.
+  // The server side of TLS on a connected non-blocking socket; null if out of memory.
   [[nodiscard]] SSL* open(int socket, Choice* choice);
 
  private:
@@ -58,8 +58,8 @@ class SimTls {
   static int choose(SSL* connection, void* choice);
 
   Authority authority_;
-  Authority other_;  // made when a fault first needs it
-  Key key_;          // of every BMC
+  Authority other_;  // created when a fault first needs it
+  Key key_;          // shared by all BMCs
   std::unique_ptr<SSL_CTX, Free> context_;
   std::string ca_pem_;
   std::unordered_map<std::uint32_t, std::vector<unsigned char>> issued_;  // DER, by address

@@ -17,7 +17,7 @@
 
 namespace {
 
-// A reader that has had enough is no error; everything else is.
+// EPIPE (the reader closed the pipe) is not an error; everything else is.
 weft::Status write_out(std::string_view text) {
   const int problem = weft::write_all(STDOUT_FILENO, text).error;
   if (problem == 0 || problem == EPIPE) return {};
@@ -25,8 +25,8 @@ weft::Status write_out(std::string_view text) {
                      "standard output"};
 }
 
-// Started with a closed stream, the first file opened would take its number and be written over. /dev/null opened the
-// wrong way round keeps the number and still fails on use.
+// If a standard stream is closed at start, the first file opened would get its descriptor and be overwritten. /dev/null
+// opened in the opposite mode reserves the descriptor and still fails on use.
 void fill_closed_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     struct stat info {};
@@ -53,7 +53,7 @@ std::string today() {
 
 int main(int argc, char** argv) {
   fill_closed_streams();
-  if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return EXIT_FAILURE;  // write() then says EPIPE
+  if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return EXIT_FAILURE;  // write() then returns EPIPE
   weft::cli::Io io;
   io.write_out = write_out;
   io.write_err = [](std::string_view text) { (void)weft::write_all(STDERR_FILENO, text); };

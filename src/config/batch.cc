@@ -14,7 +14,7 @@ namespace {
 using host_text::Command;
 using host_text::Line;
 
-// Short options of sbatch(1) that take a value, and what they are called at length.
+// Short options of sbatch(1) with a value, and their long names.
 struct ShortOption {
   char letter;
   std::string_view name;
@@ -43,13 +43,13 @@ std::string file_name(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-// Options as "--name=value" or "--name", whatever form they were given in.
+// Normalizes options to "--name=value" or "--name".
 void read_options(const Command& words, const SourceLocation& place, AppConfig& app) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word.starts_with("--")) {
       std::string text = word;
-      // "--nodes 4": sbatch takes the next word when there is no "=".
+      // "--nodes 4": sbatch uses the next word if there is no "=".
       if (word.find('=') == std::string::npos && i + 1 < words.size() && !words[i + 1].starts_with("-")) {
         text += "=" + words[++i];
       }
@@ -89,7 +89,7 @@ void read_export_option(std::string_view list, const SourceLocation& place, AppC
   }
 }
 
-// What one command of the script tells: variables, and the line itself when it starts the job.
+// Reads one command of the script: variables, and the line itself if it starts the job.
 void read_command(const Command& command, const Line& line, AppConfig& app) {
   std::size_t first = 0;
   const bool exports = command[0] == "export" || command[0] == "declare" || command[0] == "env";
@@ -170,7 +170,7 @@ void read_environment(const Sources& sources, FileId file, ConfigSet& set, Diagn
   app.kind = "environment";
   app.name = file_name(sources.path(file));
   app.place = {file, 1, 1};
-  app.more_environment = true;  // a file adds to an environment; it is never all of it
+  app.more_environment = true;  // a file adds to an environment; it is never complete
   for (const Line& line : host_text::lines_of(sources, file, '#')) {
     std::string_view text = line.text;
     if (text.starts_with("export ")) text = trim(text.substr(7), kLineSpaces);

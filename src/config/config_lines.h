@@ -1,5 +1,5 @@
-// Line-oriented configuration (NX-OS, NVUE): a line as words with places. Words are split at blanks; quotes keep a word
-// together. What a line means is the dialect's business.
+// Line-oriented configuration (NX-OS, NVUE): a line as words with locations. Words are split at spaces; quotes keep a
+// word together. The dialect's reader interprets them.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@ namespace weft::config {
 struct ConfigLine {
   std::uint32_t number = 0;
   FileId file = 0;
-  std::size_t indent = 0;  // blanks at the beginning; a tab counts as one
+  std::size_t indent = 0;  // leading spaces; a tab counts as one
   std::string_view text;   // without the line end and the indent
   std::vector<std::string_view> words;
   std::vector<std::size_t> columns;  // of each word, from 1
 
   [[nodiscard]] std::size_t size() const { return words.size(); }
-  // Empty when there is no such word.
+  // Empty if there is no such word.
   [[nodiscard]] std::string_view at(std::size_t i) const { return i < words.size() ? words[i] : std::string_view(); }
   [[nodiscard]] SourceLocation place(std::size_t word = 0) const;
-  // Everything from a word on, as written.
+  // The line from a word to its end, as written.
   [[nodiscard]] std::string_view rest(std::size_t word) const;
   // Drops words at the front, such as a prompt.
   void drop(std::size_t count);
 };
 
-// Every line that is not blank, comments included.
+// All non-empty lines, comments included.
 [[nodiscard]] std::vector<ConfigLine> split_lines(std::string_view text, FileId file);
 
-// Whether `word` is `full` or the beginning of it with at least `least` letters, whatever their case.
+// Whether `word` is `full` or a prefix of it with at least `least` letters, ignoring case.
 [[nodiscard]] bool abbreviates(std::string_view word, std::string_view full, std::size_t least);
 
 }  // namespace weft::config

@@ -135,7 +135,7 @@ class ArgumentReader {
   }
 
  private:
-  // A folder with a manifest of ours is read by what that says of each file.
+  // A folder with a weft manifest is read according to that manifest.
   void open_tree(const std::string& folder) {
     auto text = read_file(folder + "manifest.json", kMaxBytes * 16);
     if (!text || detect_kind("manifest.json", *text) != ConfigKind::manifest) return;
@@ -159,7 +159,7 @@ class ArgumentReader {
     set_.files.push_back({file, kind, applies_to_, sources_.path(file)});
     read_as(kind, sources_, file, set_, diagnostics_);
   }
-  // Targets whose files some reader knows; the others only look like such (FRR like NX-OS).
+  // Whether a reader exists for the target; other files only look similar (FRR resembles NX-OS).
   static bool has_reader(std::string_view relative) {
     for (const char* target : {"sonic/", "nvue/", "nxos/", "kubernetes/", "slurm/", "host/"}) {
       if (relative.starts_with(target)) return true;
@@ -214,7 +214,7 @@ class ArgumentReader {
     }
   }
 
-  // Links to files below the same directory are followed; links to directories could lead in circles.
+  // Links to files below the same directory are followed; links to directories could form cycles.
   [[nodiscard]] bool stays_inside(const fs::path& link) const {
     std::error_code error;
     const fs::path target = fs::canonical(link, error);
@@ -239,7 +239,7 @@ class ArgumentReader {
 }  // namespace
 
 const ConfigSet::File* ConfigSet::file(FileId id) const {
-  // Files are added in the order of their ids.
+  // Files are sorted by id.
   const auto found = std::lower_bound(files.begin(), files.end(), id,
                                       [](const File& file, FileId wanted) { return file.file < wanted; });
   return found != files.end() && found->file == id ? &*found : nullptr;

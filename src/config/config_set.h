@@ -1,5 +1,5 @@
-// Everything that was handed to weft of real configuration, sorted by what it is. A file is recognized by what it
-// holds, not by its name; `kind_of` says what it was taken for.
+// All configuration given to weft, sorted by kind. A file's kind is detected from its content, not its name; `kind_of`
+// returns it.
 #pragma once
 
 #include <functional>
@@ -42,8 +42,8 @@ struct ConfigSet {
   struct File {
     FileId file = 0;
     ConfigKind kind = ConfigKind::unknown;
-    std::string applies_to;  // device name or wildcard given on the command line; "" to go by what the file says
-    std::string path{};      // as shown to users: a file may be named after its device
+    std::string applies_to;  // device name or wildcard from the command line; "": detect from the file
+    std::string path{};      // as shown to users; a file may be named after its device
   };
   std::vector<File> files;
   std::vector<SwitchConfig> switches;
@@ -56,26 +56,26 @@ struct ConfigSet {
   std::vector<HostFacts> hosts;
   std::vector<LldpReport> lldp;
   std::vector<IbFabric> infiniband;
-  // A tree that `weft render` wrote. Files in it that no reader of ours knows are kept for comparison.
+  // A tree that `weft render` wrote. Files in it without a reader are kept for comparison.
   struct Tree {
     std::string folder;  // as shown to users
     FileId manifest = 0;
     std::map<std::string, FileId, std::less<>> files{};  // by path below the folder
   };
   std::vector<Tree> trees;
-  Diagnostics problems;  // what the readers could not make sense of, for the rule that reports it
+  Diagnostics problems;  // what the readers could not parse, for the rule that reports it
 
   [[nodiscard]] bool empty() const { return files.empty() && trees.empty(); }
   [[nodiscard]] const File* file(FileId id) const;
 };
 
-// What the text looks like. `path` breaks ties only (slurm.conf, .sbatch, .env).
+// Detects the kind from the text. `path` only breaks ties (slurm.conf, .sbatch, .env).
 [[nodiscard]] ConfigKind detect_kind(std::string_view path, std::string_view text);
 
-// Reads "PATH" or "DEVICE=PATH" into the set: a file, or every file below a directory in name order (hidden ones left
-// out; what is not recognized there is passed over with a note, named directly it is an error).
+// Reads "PATH" or "DEVICE=PATH" into the set: a file, or all files below a directory in name order, except hidden ones.
+// An unrecognized file is an error if named directly, and skipped with a note below a directory.
 void read_config(const std::string& argument, Sources& sources, ConfigSet& set, Diagnostics& diagnostics);
-// The same for a text in memory; `tree` when it stands in a rendered tree whose manifest was read before.
+// The same for a text in memory; `tree` if it is part of a rendered tree whose manifest was read before.
 void read_config_text(std::string shown_path, std::string text, Sources& sources, ConfigSet& set,
                       Diagnostics& diagnostics, std::string applies_to = {}, ConfigSet::Tree* tree = nullptr);
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(DetectKind, KnowsEachKindByItsContent) {
+TEST(DetectKind, DetectsEachKindByItsContent) {
   const auto is = [](ConfigKind kind, std::string_view text) { EXPECT_EQ(detect_kind("x", text), kind) << text; };
   is(ConfigKind::sonic, R"({"PORT": {"Ethernet0": {"lanes": "1,2", "speed": "400000"}}})");
   is(ConfigKind::sonic, "\n  {\n \"DEVICE_METADATA\": {\"localhost\": {\"hostname\": \"a\"}}}\n");
@@ -49,7 +49,7 @@ TEST(DetectKind, KnowsEachKindByItsContent) {
      "CA: host mlx5_0:\n 0x1 1 1[  ] ==( 4X 106.25 Gbps Active/ LinkUp)==> 0x2 3 7[ ] \"s\" ( )\n");
 }
 
-TEST(DetectKind, DoesNotTakeAHereDocumentForTheFile) {
+TEST(DetectKind, HereDocumentDoesNotDecideTheKind) {
   const auto kind = [](std::string_view text) { return detect_kind("x", text); };
   EXPECT_EQ(kind("#!/bin/bash\nset -e\nkubectl apply -f - <<EOF\napiVersion: v1\nkind: Pod\nEOF\n"),
             ConfigKind::unknown);
@@ -62,7 +62,7 @@ TEST(DetectKind, DoesNotTakeAHereDocumentForTheFile) {
   EXPECT_EQ(detect_kind("setup.sh", "cat <<EOF > slurm.conf\nClusterName=a\nEOF\n"), ConfigKind::unknown);
 }
 
-TEST(DetectKind, DoesNotTakeAMentionForTheFile) {
+TEST(DetectKind, MentionDoesNotDecideTheKind) {
   const std::string pod = "apiVersion: v1\nkind: Pod\n";
   EXPECT_EQ(detect_kind("docs/README.md", "# Guide\n```yaml\n" + pod + "```\n"), ConfigKind::unknown);
   EXPECT_EQ(detect_kind("render_test.go", "package a\nconst pod = `\n" + pod + "`\n"), ConfigKind::unknown);
@@ -75,7 +75,7 @@ TEST(DetectKind, DoesNotTakeAMentionForTheFile) {
             ConfigKind::slurm);
 }
 
-TEST(DetectKind, IsNotFooledByLookAlikes) {
+TEST(DetectKind, LookAlikesAreNotConfused) {
   const auto kind = [](std::string_view path, std::string_view text) { return detect_kind(path, text); };
   EXPECT_EQ(kind("x", ""), ConfigKind::unknown);
   EXPECT_EQ(kind("x", " \n\t\n"), ConfigKind::unknown);
@@ -88,15 +88,15 @@ TEST(DetectKind, IsNotFooledByLookAlikes) {
   EXPECT_EQ(kind("x", "{"), ConfigKind::unknown);
   EXPECT_EQ(kind("x", "just a sentence about interface names\n"), ConfigKind::unknown);
   EXPECT_EQ(kind("README.md", "# Title\n\nSome text = here.\n"), ConfigKind::unknown);
-  // A manifest that carries an environment and a script is a manifest.
+  // A manifest that contains an environment and a script is a manifest.
   EXPECT_EQ(kind("x", "apiVersion: v1\nkind: ConfigMap\ndata:\n  run.sh: |\n    #!/bin/sh\n    mlnx_qos -i a\n"),
             ConfigKind::kubernetes);
-  // A batch script that sets up a NIC is a batch script.
+  // A batch script that configures a NIC is a batch script.
   EXPECT_EQ(kind("x", "#!/bin/sh\n#SBATCH -N 2\nmlnx_qos -i ens1 --trust dscp\n"), ConfigKind::sbatch);
-  // "PORT" deep inside is no SONiC table.
+  // A nested "PORT" is not a SONiC table.
   EXPECT_EQ(kind("x", R"({"lldp": {"PORT": 1}})"), ConfigKind::lldp);
   EXPECT_EQ(kind("x", R"({"a": {"PORT": {}}})"), ConfigKind::unknown);
-  // The same words mean different files under different names only when the content does not say.
+  // The file name decides only if the content is ambiguous.
   EXPECT_EQ(kind("gres.conf", "NodeName=n1 Count=8\n"), ConfigKind::gres);
   EXPECT_EQ(kind("nodes.conf", "NodeName=n1 CPUs=8\n"), ConfigKind::slurm);
   EXPECT_EQ(kind("slurm.conf", "Foo=bar\n"), ConfigKind::slurm);
@@ -105,9 +105,9 @@ TEST(DetectKind, IsNotFooledByLookAlikes) {
                  "\xEF\xBB\xBF"
                  "apiVersion: v1\r\nkind: Pod\r\n"),
             ConfigKind::kubernetes);
-  // A YAML file of something else.
+  // A YAML file of another kind.
   EXPECT_EQ(kind("x", "weft: 1\nname: pod\npools: []\n"), ConfigKind::unknown);
-  // Every text of a kind is a text.
+  // Every kind has a name.
   for (int i = 0; i <= static_cast<int>(ConfigKind::iblinkinfo); ++i) {
     EXPECT_EQ(to_text(static_cast<ConfigKind>(i)) == "unknown", i == 0) << i;
   }
@@ -156,7 +156,7 @@ TEST_F(ConfigDirectory, ReadsEveryFileInNameOrder) {
   EXPECT_EQ(set_.file(99), nullptr);
 }
 
-TEST_F(ConfigDirectory, TakesADeviceNameBeforeThePath) {
+TEST_F(ConfigDirectory, AcceptsADeviceNameBeforeThePath) {
   put("a=b.env", "X=1\n");
   put("c.env", "X=1\n");
   read_config("train*=" + (root_ / "c.env").string(), sources_, set_, diagnostics_);
@@ -166,7 +166,7 @@ TEST_F(ConfigDirectory, TakesADeviceNameBeforeThePath) {
   EXPECT_EQ(set_.files[1].applies_to, "");
 }
 
-TEST_F(ConfigDirectory, SaysWhatItCannotRead) {
+TEST_F(ConfigDirectory, ReportsUnreadableFiles) {
   put("notes.txt", "nothing to see here\n");
   read_config((root_ / "notes.txt").string(), sources_, set_, diagnostics_);
   EXPECT_EQ(diagnostics_.error_count(), 1U);
@@ -175,7 +175,7 @@ TEST_F(ConfigDirectory, SaysWhatItCannotRead) {
   EXPECT_TRUE(set_.empty());
 }
 
-TEST_F(ConfigDirectory, StopsAtDepth) {
+TEST_F(ConfigDirectory, StopsAtMaximumDepth) {
   std::string deep;
   for (int i = 0; i < 20; ++i) deep += "d/";
   put(deep + "x.env", "X=1\n");

@@ -10,7 +10,7 @@
 namespace weft::config {
 namespace {
 
-constexpr std::size_t kMaxLines = 20'000;  // what a file is shows long before that
+constexpr std::size_t kMaxLines = 20'000;  // enough to detect the kind
 constexpr std::size_t kMaxKeys = 2'000;
 
 bool is_binary(std::string_view text) {
@@ -26,7 +26,7 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// Lines that hold something, as views.
+// Non-empty lines, as views.
 std::vector<std::string_view> content_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   for (std::size_t start = 0; start < text.size() && lines.size() < kMaxLines;) {
@@ -39,7 +39,7 @@ std::vector<std::string_view> content_lines(std::string_view text) {
   return lines;
 }
 
-// Keys of a JSON text down to `depth` levels of objects, without parsing it in full: "PORT", "lldp".
+// Keys of a JSON text down to `depth` levels of objects, without a full parse: "PORT", "lldp".
 std::vector<std::string_view> json_keys(std::string_view text, int depth) {
   std::vector<std::string_view> keys;
   int level = 0;
@@ -65,7 +65,7 @@ bool has(const std::vector<std::string_view>& list, std::string_view wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-// Tables of SONiC's configuration database are words in capitals.
+// Tables of SONiC's configuration database have upper-case names.
 bool is_sonic_table(std::string_view key) {
   static constexpr std::array kTables = {
       "DEVICE_METADATA", "PORT",         "PORT_QOS_MAP",   "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP",
@@ -76,12 +76,12 @@ bool is_sonic_table(std::string_view key) {
   return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
 }
 
-// MGMT_VRF_CONFIG, NTP_SERVER: a table that the list above leaves out.
+// MGMT_VRF_CONFIG, NTP_SERVER: tables that are not in the list above.
 bool is_capitals(std::string_view key) {
   return key.size() > 2 && key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
 }
 
-// A table holds rows: {"NCCL_DEBUG": "INFO"} is a list of variables.
+// A table contains rows: {"NCCL_DEBUG": "INFO"} is a list of variables.
 bool holds_rows(std::string_view text, std::string_view key) {
   const auto after = static_cast<std::size_t>(key.data() - text.data()) + key.size();
   const std::size_t value = text.find_first_not_of("\": \t\r\n", after);
@@ -112,7 +112,7 @@ bool any_contains(const std::vector<std::string_view>& lines, std::string_view p
   return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) { return contains(line, part); });
 }
 
-// As typed, or as copied from a terminal with its prompt.
+// As typed, or copied from a terminal with its prompt.
 bool has_nvue_commands(const std::vector<std::string_view>& lines) {
   return count_starting(lines, "nv set ") + count_starting(lines, "nv set\t") > 0 || any_contains(lines, "$ nv set ");
 }
@@ -121,12 +121,12 @@ std::optional<ConfigKind> detect_yaml(const std::vector<std::string_view>& lines
   bool version = false;
   bool kind = false;
   for (std::string_view line : lines) {
-    if (line.starts_with("- ") || line.starts_with("  ")) line.remove_prefix(2);  // the members of a list
+    if (line.starts_with("- ") || line.starts_with("  ")) line.remove_prefix(2);  // members of a list
     version = version || line.starts_with("apiVersion:") || line.starts_with("\"apiVersion\":");
     kind = kind || line.starts_with("kind:") || line.starts_with("\"kind\":");
     if (version && kind) return ConfigKind::kubernetes;
   }
-  // The dump of NVUE is a list of one mapping, `nv config show`; a startup file has - header: before it.
+  // NVUE's dump (`nv config show`) is a list of one mapping; a startup file has - header: before it.
   if (count_starting(lines, "- set:") + count_starting(lines, "- header:") > 0) return ConfigKind::nvue;
   if (has_nvue_commands(lines)) return ConfigKind::nvue;
   if (count_starting(lines, "set:") == 1 &&
@@ -150,7 +150,7 @@ std::optional<ConfigKind> detect_neighbors(const std::vector<std::string_view>& 
   return std::nullopt;
 }
 
-// EOS reads much like NX-OS and is not read here: what only EOS writes at the start of a line.
+// EOS resembles NX-OS but has no reader: matches line beginnings that only EOS uses.
 bool looks_like_eos(const std::vector<std::string_view>& lines) {
   static constexpr std::array kOnlyEos = {"vrf instance ",   "mlag configuration",  "service routing protocols model ",
                                           "management api ", "management ssh",      "logging vrf ",
@@ -161,7 +161,7 @@ bool looks_like_eos(const std::vector<std::string_view>& lines) {
   });
 }
 
-// What stands at the start of lines in a running configuration of NX-OS.
+// Line beginnings of an NX-OS running config.
 bool looks_like_nxos(const std::vector<std::string_view>& lines) {
   std::size_t score = 0;
   for (const std::string_view line : lines) {
@@ -179,7 +179,7 @@ bool looks_like_nxos(const std::vector<std::string_view>& lines) {
   return false;
 }
 
-// FRR and MLNX-OS share words with NX-OS but not their meaning; each has a line that no NX-OS has.
+// FRR and MLNX-OS share keywords with NX-OS, but with other meanings; each has a line that NX-OS never has.
 bool is_kin_of_nxos(const std::vector<std::string_view>& lines) {
   return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
     return line.starts_with("frr defaults ") || line.starts_with("frr version ") || line.starts_with("ib sm") ||
@@ -219,7 +219,7 @@ std::optional<ConfigKind> detect_script(const std::vector<std::string_view>& lin
   return std::nullopt;
 }
 
-// The key of "Key=value" or "key = value", in lower case; "" when the line is none.
+// The key of "Key=value" or "key = value", in lower case; "" if the line has another form.
 std::string key_of(std::string_view line) {
   line = trim(line, kLineSpaces);
   const std::size_t equals = line.find('=');
@@ -228,7 +228,7 @@ std::string key_of(std::string_view line) {
   return key.find_first_of(" \t(") == std::string_view::npos ? to_lower(key) : std::string();
 }
 
-// Settings are what such a file consists of: one line of the kind stands in many a text about Slurm.
+// Such a file consists of settings: a single line of the kind appears in many texts about Slurm.
 bool consists_of_settings(const std::vector<std::string_view>& lines) {
   std::size_t content = 0;
   std::size_t settings = 0;
@@ -272,7 +272,7 @@ bool is_sysctl_line(std::string_view line) {
   return false;
 }
 
-// "/srv/data 10.0.0.0/8(ro)": a path and clients, one of them at least with options in brackets.
+// "/srv/data 10.0.0.0/8(ro)": a path and clients, at least one with options in parentheses.
 bool is_exports_line(std::string_view line) {
   const auto words = split_at_spaces(line, kLineSpaces);
   if (words.size() < 2 || (words[0].front() != '/' && words[0].front() != '"')) return false;
@@ -299,10 +299,10 @@ bool is_environment_line(std::string_view line) {
   return !host_text::assignment(line).first.empty();
 }
 
-// A program for a shell or an interpreter. What its here-documents hold (manifests, a slurm.conf) is not yet a file.
+// A shell or interpreter script. The content of its here-documents (manifests, a slurm.conf) is not a file yet.
 bool is_program(std::string_view path, const std::vector<std::string_view>& lines) {
   if (path.ends_with(".sh") || path.ends_with(".bash") || path.ends_with(".py")) return true;
-  // A license may stand before the line that names the interpreter.
+  // A license may precede the line that names the interpreter.
   const auto head = lines.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(lines.size(), 10));
   return std::any_of(lines.begin(), head, [](std::string_view line) { return line.starts_with("#!/"); });
 }
@@ -315,7 +315,7 @@ std::size_t count_if_content(const std::vector<std::string_view>& lines, bool (*
   return count;
 }
 
-// Files of one record a line: the kind that more than half of the lines agree with.
+// Files with one record per line: the kind that more than half of the lines match.
 std::optional<ConfigKind> detect_lines(std::string_view path, const std::vector<std::string_view>& lines) {
   const std::size_t content = count_if_content(lines, [](std::string_view) { return true; });
   if (content == 0) return std::nullopt;
@@ -333,7 +333,7 @@ std::optional<ConfigKind> detect_lines(std::string_view path, const std::vector<
   return std::nullopt;
 }
 
-// Guides and the sources of programs quote every kind of configuration there is.
+// Guides and program sources quote all kinds of configuration.
 bool is_prose_or_source(std::string_view path) {
   const std::string name = to_lower(base_name(path));
   for (const char* ending : {".md", ".markdown", ".rst", ".adoc", ".html", ".htm", ".tex", ".ipynb", ".go",  ".rs",

@@ -1,5 +1,5 @@
-// What hosts and jobs are configured with: NICs, secondary networks, environments, mounts, kernel settings, Slurm.
-// Read from Kubernetes objects, sbatch scripts and the usual files under /etc. Nothing here judges.
+// Configuration of hosts and jobs: NICs, secondary networks, environments, mounts, kernel settings, Slurm. Read from
+// Kubernetes objects, sbatch scripts and the usual files under /etc. Checks are elsewhere.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace weft::config {
 
-// A NIC as NicConfigurationTemplate (or a mlxconfig/mlnx_qos style file) sets it up.
+// A NIC as configured by a NicConfigurationTemplate (or a script with mlxconfig and mlnx_qos).
 struct NicConfig {
   std::string name;
   SourceLocation place;
@@ -37,7 +37,7 @@ struct NicConfig {
   Setting<bool> gpu_direct;
 };
 
-// A NetworkAttachmentDefinition, or a SriovNetwork and its kin that make one.
+// A NetworkAttachmentDefinition, or an object that generates one, such as SriovNetwork.
 struct AttachmentConfig {
   struct Route {
     SourceLocation place;
@@ -56,7 +56,7 @@ struct AttachmentConfig {
   std::vector<Setting<Ipv4Prefix>> subnets;
   std::vector<Route> routes;
   Setting<std::string> gateway;
-  Setting<std::string> pool;  // IPPool or CIDRPool that nv-ipam takes addresses from
+  Setting<std::string> pool;  // IPPool or CIDRPool that nv-ipam allocates from
 };
 
 // SriovNetworkNodePolicy.
@@ -72,7 +72,7 @@ struct SriovPolicyConfig {
   std::string node_selector;
 };
 
-// A pod template, or a batch script, with the environment its processes see.
+// A pod template or a batch script, with the environment of its processes.
 struct AppConfig {
   struct Variable {
     std::string name;
@@ -80,7 +80,7 @@ struct AppConfig {
   };
   struct Network {
     std::string name;       // attachment
-    std::string interface;  // net1, or "" when left to Multus
+    std::string interface;  // net1, or "" if Multus assigns it
     SourceLocation place;
   };
   struct Resource {
@@ -97,19 +97,19 @@ struct AppConfig {
   std::string kind;  // Pod, Job, PyTorchJob, TrainJob, Deployment, sbatch, environment
   std::string name;
   std::string space;
-  std::string role;  // replica of a job that has several: Worker, Launcher
+  std::string role;  // replica type of a job with several: Worker, Launcher
   SourceLocation place;
   std::vector<Variable> labels;  // of the pod, like the next
   std::vector<Variable> annotations;
-  std::vector<Variable> environment;  // of all containers, the last of a name counts
-  bool more_environment = false;      // further variables come from a place that is not read (envFrom)
+  std::vector<Variable> environment;  // of all containers; the last of a name wins
+  bool more_environment = false;      // more variables come from a source that is not read (envFrom)
   std::vector<Network> networks;
   std::vector<Resource> limits;  // of all main containers
   std::vector<Resource> requests;
   std::vector<Mount> mounts;
   std::vector<Setting<std::string>> constraints;  // nodeSelector entries, --constraint, --nodelist, affinity terms
   std::vector<Setting<std::string>> tolerations;  // key=value:Effect
-  std::vector<std::string> containers;            // main containers; more than one of a training pod is a sidecar
+  std::vector<std::string> containers;  // main containers; any beyond the first of a training pod are sidecars
   std::vector<Setting<std::string>> images;
   Setting<std::string> scheduler;  // schedulerName
   Setting<std::string> priority_class;
@@ -120,13 +120,13 @@ struct AppConfig {
   Setting<std::string> liveness;
   Setting<std::int64_t> replicas;
   std::vector<Setting<std::string>> options;   // of sbatch: "--gres=gpu:8", "--gpu-bind=closest"
-  std::vector<Setting<std::string>> commands;  // lines or arguments worth reading: torchrun flags
+  std::vector<Setting<std::string>> commands;  // lines or arguments that rules check: torchrun flags
 
   [[nodiscard]] const Setting<std::string>* variable(std::string_view name) const;
   [[nodiscard]] const Setting<std::string>* limit(std::string_view name) const;
 };
 
-// Any Kubernetes object, whole, for rules that look at one kind.
+// Any Kubernetes object, complete, for rules about one kind.
 struct KubeObject {
   std::string api_group;  // "" for core
   std::string api_version;
@@ -136,12 +136,12 @@ struct KubeObject {
   SourceLocation place;
   YamlNode tree;
 
-  // The node at "spec.template.spec.containers"; null when any part is missing.
+  // The node at "spec.template.spec.containers"; null if any part is missing.
   [[nodiscard]] const YamlNode* at(std::string_view path) const;
 };
 
 // A file of settings: slurm.conf, gres.conf, cgroup.conf, sysctl.conf, /etc/exports, fstab or the output of mount,
-// munge key listing. One entry a line.
+// munge key listing. One entry per line.
 struct SettingsFile {
   enum class Kind : std::uint8_t { slurm, gres, cgroup, sysctl, exports, mounts, nvme, nccl };
   struct Entry {
@@ -153,7 +153,7 @@ struct SettingsFile {
   FileId file = 0;
   std::vector<Entry> entries;
 
-  [[nodiscard]] const Entry* find(std::string_view key) const;  // the last of the name, as the programs read them
+  [[nodiscard]] const Entry* find(std::string_view key) const;  // the last of the name, as the programs use
 };
 
 }  // namespace weft::config

@@ -1,4 +1,4 @@
-// What `weft discover` writes about a host, and the reader of it. What has its usual value is left out of the file.
+// Writes and reads the host facts of `weft discover`. Default values are omitted from the file.
 #include <fmt/format.h>
 
 #include "base/json.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxInterfaces = 100'000;
 
-// One object on one line, keys in the order they are put.
+// One object on one line, keys in insertion order.
 class ObjectLine {
  public:
   void text(std::string_view key, std::string_view value) {
@@ -83,7 +83,7 @@ std::string list_text(const std::vector<std::string>& lines) {
   return lines.empty() ? "[]" : "[\n    " + join(lines, ",\n    ") + "\n  ]";
 }
 
-// Reads members of objects; what has the wrong type is reported and left as it was.
+// Reads members of objects; a value of the wrong type is reported and the default kept.
 class Reader {
  public:
   explicit Reader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -111,7 +111,7 @@ class Reader {
       diagnostics_.error(node->place, fmt::format("`{}` must be true or false", key));
     }
   }
-  // The items of a list; nothing when it is missing or no list.
+  // The items of a list; empty if it is missing or not a list.
   const std::vector<YamlNode>& list(const YamlNode& object, std::string_view key) {
     static const std::vector<YamlNode> kNone;
     const YamlNode* node = object.find(key);

@@ -28,7 +28,7 @@ std::string entries(const Read& read) {
   return out;
 }
 
-TEST(HostText, TakesShellLinesApart) {
+TEST(HostText, SplitsShellLines) {
   using host_text::commands_of;
   using Commands = std::vector<host_text::Command>;
   EXPECT_EQ(commands_of("a 'b c' \"d\\\"e\" f\\ g # h"), (Commands{{"a", "b c", "d\"e", "f g"}}));
@@ -120,7 +120,7 @@ for i in a b; do ip link set $i mtu 4200; done
   EXPECT_EQ(r.diagnostics.sorted().size(), 0U);
 }
 
-TEST(NicScript, TakesPauseInEitherDirectionForOn) {
+TEST(NicScript, PauseInEitherDirectionCountsAsOn) {
   EXPECT_TRUE(*read("a.sh", "ethtool -A ens1 rx off tx on\n").set.nics.at(0).global_pause);
   EXPECT_TRUE(*read("a.sh", "ethtool -A ens1 rx on tx off\n").set.nics.at(0).global_pause);
   EXPECT_EQ(read("a.sh", "cma_roce_tos -d mlx5_0 -t 300\n").diagnostics.warning_count(), 1U);

@@ -1,5 +1,5 @@
-// The readers of what hosts and jobs are configured with. Each takes one file that was added to `sources` and puts what
-// it finds into the set; config_set.cc decides which one is called. What cannot be read is reported, the rest is kept.
+// Readers for the configuration of hosts and jobs. Each reads one file that was added to `sources` and adds the result
+// to the set; config_set.cc selects the reader. Unreadable parts are reported, the rest is kept.
 #pragma once
 
 #include "config/config_set.h"

@@ -27,7 +27,7 @@ bool joins_next(std::string_view text) {
   return slashes % 2 == 1;
 }
 
-// Takes a shell line apart, character by character.
+// Splits a shell line into words, character by character.
 class ShellSplitter {
  public:
   ShellSplitter(std::string_view line, bool operators) : line_(line), operators_(operators) {}

@@ -1,4 +1,4 @@
-// Readers of an InfiniBand fabric as infiniband-diags print it: ibnetdiscover and iblinkinfo (either form).
+// Readers for infiniband-diags output: ibnetdiscover and iblinkinfo (either form).
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,7 +17,7 @@ using live_text::number_of;
 
 constexpr int kMaxPort = 254;  // IBTA: port numbers are 8 bits, 255 is reserved
 
-// The text between the first two quotation marks at or after `from`; moves `from` behind it.
+// The text between the first two quotation marks at or after `from`; advances `from` past it.
 std::optional<std::string_view> quoted(std::string_view text, std::size_t& from) {
   const std::size_t first = text.find('"', from);
   if (first == std::string_view::npos) return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<std::string_view> quoted(std::string_view text, std::size_t& from)
   return text.substr(first + 1, last - first - 1);
 }
 
-// "[12]" at `from`; moves `from` behind it.
+// "[12]" at `from`; advances `from` past it.
 std::optional<int> bracketed(std::string_view text, std::size_t& from) {
   if (from >= text.size() || text[from] != '[') return std::nullopt;
   const std::size_t end = text.find(']', from);
@@ -38,7 +38,7 @@ std::optional<int> bracketed(std::string_view text, std::size_t& from) {
   return port;
 }
 
-// "4xNDR", the last word of a line of ibnetdiscover.
+// "4xNDR", the last word of an ibnetdiscover line.
 void split_rate(std::string_view word, IbLink& link) {
   const std::size_t cross = word.find('x');
   if (cross == std::string_view::npos || !number_of<int>(word.substr(0, cross))) return;
@@ -110,7 +110,7 @@ class NetDiscover {
   std::set<std::pair<Key, Key>> seen_;
 };
 
-// Signaling rate of one lane in Gb/s as iblinkinfo prints it, and the name of that speed.
+// Name of the speed with this lane signaling rate in Gb/s, as printed by iblinkinfo.
 std::string speed_name(std::string_view number) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kSpeeds = {{{"2.5", "SDR"},
                                                                                              {"5.0", "DDR"},
@@ -128,7 +128,7 @@ std::string speed_name(std::string_view number) {
   return std::string(number);
 }
 
-// What stands before or behind the arrow: "0x0002 2 63[  ]", where the identifier and the number may be missing.
+// The part before or after the arrow: "0x0002 2 63[  ]"; GUID and LID may be missing.
 struct LinkInfoEnd {
   std::string guid;
   std::int64_t lid = 0;
@@ -231,7 +231,7 @@ class LinkInfo {
     }
   }
 
-  // Local identifiers are unique in a subnet, names need not be; before a subnet manager ran all of them are 0.
+  // LIDs are unique in a subnet, names need not be; before a subnet manager has run, all LIDs are 0.
   void keep(IbLink link, std::int64_t lid_a, std::int64_t lid_b) {
     const bool lids = lid_a > 0 && lid_b > 0;
     const auto key_a = std::tuple(lids ? lid_a : 0, lids ? std::string() : link.a.node, link.a.port);
@@ -239,8 +239,8 @@ class LinkInfo {
     if (seen_.insert(std::minmax(key_a, key_b)).second) fabric_.links.push_back(std::move(link));
   }
 
-  // In the form with a line for each link nothing tells switches from adapters but the adapter's name, which ends in
-  // the name of a device ("mlx5_0", "HCA-1").
+  // With one line per link, only an adapter's name distinguishes it from a switch: it ends in a device name ("mlx5_0",
+  // "HCA-1").
   [[nodiscard]] bool is_switch(const IbEnd& end) const {
     if (!switches_.empty()) return switches_.count(end.node) > 0;
     const auto words = split_at_spaces(end.node, kTabsAndSpaces);

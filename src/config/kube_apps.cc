@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNetworks = "k8s.v1.cni.cncf.io/networks";
 
-// A pod template and who asks for how many of it.
+// A pod template, the object that uses it, and the number of replicas.
 struct Template {
   std::string role;
   const YamlNode* metadata = nullptr;
@@ -33,7 +33,7 @@ void add_template(const YamlNode* pod, const YamlNode* replicas, std::string rol
   out.push_back({std::move(role), node_at(pod, "metadata"), node_at(pod, "spec"), replicas});
 }
 
-// spec.pytorchReplicaSpecs.Worker.template and the like, one for each role.
+// spec.pytorchReplicaSpecs.Worker.template and the like, one per role.
 void add_replica_specs(const YamlNode* spec, std::vector<Template>& out) {
   if (spec == nullptr) return;
   for (const YamlEntry& entry : spec->entries) {
@@ -99,7 +99,7 @@ void read_environment_of(const YamlNode& container, AppConfig& app) {
     if (variable.name.empty()) continue;
     variable.value = text_setting(item.find("value"), "env." + variable.name);
     if (!variable.value.known()) {
-      variable.value.place = item.place;  // valueFrom: set, but to what is not known
+      variable.value.place = item.place;  // valueFrom: set, but the value is unknown
       if (item.find("valueFrom") == nullptr) variable.value = {std::string(), item.place, "env." + variable.name};
     }
     app.environment.push_back(std::move(variable));
@@ -139,7 +139,7 @@ void read_security(const YamlNode& container, AppConfig& app) {
   if (privileged.known() && (!app.privileged.known() || *privileged)) app.privileged = privileged;
 }
 
-// Volumes by name, so that mounts can say which claim is behind them.
+// Volumes by name, to look up the claim behind a mount.
 using Volumes = std::map<std::string_view, const YamlNode*>;
 
 void read_mounts(const YamlNode& container, const Volumes& volumes, AppConfig& app) {
@@ -162,7 +162,7 @@ void read_mounts(const YamlNode& container, const Volumes& volumes, AppConfig& a
         app.shared_memory = text_setting(node_at(memory, "sizeLimit"), "emptyDir.sizeLimit");
         if (!app.shared_memory.known()) app.shared_memory = {std::string(), volume->second->place, "emptyDir"};
       } else if (const YamlNode* host = volume->second->find("hostPath"); host != nullptr && mount.path == "/dev/shm") {
-        app.shared_memory = {std::string(), host->place, "hostPath"};  // the host's own, half of its memory
+        app.shared_memory = {std::string(), host->place, "hostPath"};  // the host's own: half of its memory
       }
     }
     app.mounts.push_back(std::move(mount));
@@ -184,7 +184,7 @@ void read_container(const YamlNode& container, bool main, const Volumes& volumes
   if (!app.liveness.known()) app.liveness = probe_of(container.find("livenessProbe"));
 }
 
-// An init container that restarts always is a sidecar by Kubernetes' own definition.
+// An init container with restartPolicy Always is a sidecar by Kubernetes' definition.
 bool is_native_sidecar(const YamlNode& container) { return text_of(container.find("restartPolicy")) == "Always"; }
 
 void read_affinity(const YamlNode* spec, AppConfig& app) {
@@ -272,7 +272,7 @@ AppConfig read_template(const Sources& sources, const KubeObject& object, const 
   app.name = object.name;
   app.space = object.space;
   app.role = from.role;
-  // What mpirun starts on the workers gets its variables from the launcher's command line (-x NAME=VALUE).
+  // Processes that mpirun starts on the workers get variables from the launcher's command line (-x NAME=VALUE).
   app.more_environment = app.kind == "MPIJob" && app.role == "Worker";
   app.place = from.spec->place;
   app.replicas = integer_setting(from.replicas, "replicas");
@@ -298,7 +298,7 @@ AppConfig read_template(const Sources& sources, const KubeObject& object, const 
   return app;
 }
 
-// TrainJob says only what differs from its runtime.
+// A TrainJob specifies only what differs from its runtime.
 void read_train_job(const KubeObject& object, ConfigSet& set) {
   const YamlNode* trainer = object.at("spec.trainer");
   if (trainer == nullptr) return;

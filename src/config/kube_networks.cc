@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kResourceName = "k8s.v1.cni.cncf.io/resourceName";
 
-// Plugins that change an interface which another one made.
+// Plugins that modify an interface created by another plugin.
 bool is_meta_plugin(std::string_view type) {
   for (const char* meta : {"rdma", "tuning", "sbr", "vrf", "bandwidth", "firewall", "portmap"}) {
     if (type == meta) return true;
@@ -70,13 +70,13 @@ void read_ipam(const YamlNode* ipam, AttachmentConfig& attachment) {
   }
 }
 
-// One member of a plugin chain, or the whole configuration when it is no chain.
+// One member of a plugin chain, or the whole configuration if it is not a chain.
 void read_plugin(const YamlNode& plugin, AttachmentConfig& attachment) {
   const std::string_view type = text_of(plugin.find("type"));
   const bool meta = is_meta_plugin(type);
   if (!attachment.plugin.known() && !meta) attachment.plugin = text_setting(plugin.find("type"), "type");
   const Setting<std::int64_t> mtu = integer_setting(plugin.find("mtu"), "mtu");
-  if (mtu.known()) attachment.mtu = mtu;  // a later `tuning` overrides what the interface was made with
+  if (mtu.known()) attachment.mtu = mtu;  // a later `tuning` overrides the MTU set at creation
   const Setting<std::int64_t> vlan = integer_setting(plugin.find("vlan"), "vlan");
   if (vlan.known()) attachment.vlan = vlan;
   if (!meta) read_ipam(plugin.find("ipam"), attachment);
@@ -116,7 +116,7 @@ std::string_view plugin_of(std::string_view kind) {
   return {};
 }
 
-// Text that is one JSON object or several with commas between them, as metaPlugins has it.
+// Text with one JSON object or several comma-separated ones, the form of metaPlugins.
 void read_meta_plugins(const Sources& sources, const YamlNode* node, AttachmentConfig& attachment,
                        Diagnostics& diagnostics) {
   if (node == nullptr || trim(text_of(node), kLineSpaces).empty()) return;
@@ -171,7 +171,7 @@ void read_policy(const KubeObject& object, ConfigSet& set) {
   set.sriov.push_back(std::move(policy));
 }
 
-// What an attachment gets from the pool that it names.
+// Copies settings from the pool that an attachment names.
 void take_from_pool(const KubeObject& pool, AttachmentConfig& attachment) {
   const YamlNode* spec = pool.at("spec");
   if (spec == nullptr) return;

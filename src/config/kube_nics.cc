@@ -10,8 +10,8 @@
 namespace weft::config {
 namespace {
 
-// Defaults of the NIC configuration operator when roceOptimized is on and says nothing of quality of service
-// (its README and pkg/configuration/configvalidation.go).
+// Defaults of the NIC configuration operator if roceOptimized is enabled without QoS settings (its README and
+// pkg/configuration/configvalidation.go).
 constexpr const char* kDefault = "nic-configuration-operator default of roceOptimized: {}";
 
 void apply_defaults(NicConfig& nic) {

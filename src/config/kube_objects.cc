@@ -15,7 +15,7 @@
 namespace weft::config {
 namespace {
 
-constexpr int kMaxListDepth = 4;  // kind: List inside a List is legal, but nobody means it
+constexpr int kMaxListDepth = 4;  // a List inside a List is legal, but not used in practice
 
 void split_api_version(std::string_view text, KubeObject& object) {
   const std::size_t slash = text.find('/');
@@ -54,7 +54,8 @@ void read_object(const Sources& sources, YamlNode node, int depth, ConfigSet& se
   set.objects.push_back(std::move(object));
 }
 
-// Where a text inside a manifest stands: line 1 of it is `first`, shifted by `indent`; or all of it at one place.
+// The location of a text inside a manifest: its line 1 follows `first`, shifted by `indent`; or all of it at one
+// location.
 struct Embedding {
   SourceLocation first;
   std::uint32_t indent = 0;
@@ -81,7 +82,7 @@ Embedding embedding_of(const Sources& sources, const YamlNode& node) {
     embedding.indent = static_cast<std::uint32_t>(start);
     break;
   }
-  // The block may be indented less than its first line when an indentation indicator says so; columns only.
+  // With an indentation indicator the block may be indented less than its first line; this affects only columns.
   return embedding;
 }
 
@@ -94,7 +95,7 @@ void move_places(YamlNode& node, const Embedding& embedding) {
   }
 }
 
-// Where a template of Helm, Go or Jinja has its first tag; a place without a line when the text has none.
+// The first tag of a Helm, Go or Jinja template; a location without a line if the text has none.
 SourceLocation first_tag(FileId file, std::string_view text) {
   const std::size_t at = std::min(text.find("{{"), text.find("{%"));
   if (at == std::string_view::npos) return {file, 0, 0};
@@ -104,8 +105,8 @@ SourceLocation first_tag(FileId file, std::string_view text) {
   return {file, static_cast<std::uint16_t>(std::min<std::size_t>(column, 65535)), static_cast<std::uint32_t>(line)};
 }
 
-// The documents of a stream. Quoted tags are text like any other (rules of Prometheus have them); where the text is no
-// YAML because of its tags, it is a template, and saying what the parser stumbled over would help nobody.
+// The documents of a stream. Quoted tags are ordinary text (Prometheus rules contain them); if tags make the text
+// invalid YAML, it is a template, and the parser's errors would not help.
 std::vector<YamlNode> read_documents(const Sources& sources, FileId file, Diagnostics& diagnostics) {
   Diagnostics attempt;
   std::vector<YamlNode> documents = parse_yaml_stream(sources, file, attempt);
@@ -126,7 +127,7 @@ void read_kubernetes(const Sources& sources, FileId file, ConfigSet& set, Diagno
   const std::string_view text = sources.text(file);
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start != std::string_view::npos && text[start] == '{') {
-    // One JSON object; a stream of them, as `kubectl get -o json` of several calls, reads as YAML.
+    // One JSON object; a stream of them, such as the output of several `kubectl get -o json` calls, is parsed as YAML.
     Diagnostics attempt;
     if (auto root = parse_json(sources, file, attempt)) {
       for (Diagnostic& diagnostic : attempt.sorted()) diagnostics.add(std::move(diagnostic));

@@ -46,7 +46,7 @@ TEST(Kube, FlattensStreamsAndLists) {
   EXPECT_EQ(findings(r), "11:1 not a Kubernetes object: `apiVersion` or `kind` is missing\n");
 }
 
-TEST(Kube, PassesOverTemplatesAndSaysSo) {
+TEST(Kube, SkipsTemplatesWithANote) {
   const Read helm = read("apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}-a\n");
   EXPECT_EQ(findings(helm), "4:9 ignored: this is a template, not a Kubernetes object\n");
   EXPECT_FALSE(helm.diagnostics.has_errors());
@@ -58,7 +58,7 @@ TEST(Kube, PassesOverTemplatesAndSaysSo) {
   EXPECT_EQ(quoted.set.objects.size(), 1U);
 }
 
-TEST(Kube, TakesTheHostsSharedMemoryAndTheLaunchersVariablesForWhatTheyAre) {
+TEST(Kube, HostSharedMemoryAndLauncherVariablesAreRecognized) {
   const auto job = [](const std::string& kind, const std::string& volume) {
     return read("apiVersion: kubeflow.org/v1\nkind: " + kind + "\nmetadata: {name: j}\nspec:\n  " +
                 (kind == "MPIJob" ? "mpiReplicaSpecs" : "pytorchReplicaSpecs") +
@@ -145,7 +145,7 @@ spec:
       emptyDir: {medium: Memory, sizeLimit: 64Gi}
 )";
 
-TEST(Kube, ReadsAPodWhole) {
+TEST(Kube, ReadsACompletePod) {
   const Read r = read(kPod);
   EXPECT_EQ(findings(r), "");
   ASSERT_EQ(r.set.apps.size(), 1U);
@@ -333,7 +333,7 @@ spec: {cidr: 10.60.0.0/16, gatewayIndex: 1, perNodeNetworkPrefix: 31, routes: [{
   EXPECT_EQ(*r.set.attachments[2].plugin, "host-device");
 }
 
-TEST(Kube, LinksPoolsThatComeLater) {
+TEST(Kube, LinksPoolsFromLaterFiles) {
   Read r = read(
       "apiVersion: mellanox.com/v1alpha1\nkind: HostDeviceNetwork\nmetadata: {name: c}\n"
       "spec: {resourceName: nic, ipam: '{\"type\": \"nv-ipam\", \"poolName\": \"q\"}'}\n");
@@ -435,7 +435,7 @@ TEST(Kube, AppliesTheOperatorsDefaults) {
   EXPECT_FALSE(off.set.nics.at(0).tos.known());
 }
 
-TEST(Kube, RefusesNicValuesOutOfRange) {
+TEST(Kube, RejectsNicValuesOutOfRange) {
   const Read r = read(
       "apiVersion: configuration.net.nvidia.com/v1alpha1\nkind: NicConfigurationTemplate\n"
       "metadata: {name: n}\nspec: {template: {roceOptimized: {enabled: true, qos: {trust: both,\n"

@@ -1,5 +1,5 @@
-// What was seen running: a host's interfaces (weft discover), the neighbors that LLDP reports, an InfiniBand sweep.
-// Facts only; whether they agree with the design is check's business.
+// Observed state: a host's interfaces (weft discover), LLDP neighbors, an InfiniBand sweep. Facts only; check/ compares
+// them with the design.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace weft::config {
 
 // Counters and settings of a network interface, as /sys and ethtool show them.
 struct HostInterface {
-  SourceLocation place;         // in the file of facts
+  SourceLocation place;         // in the facts file
   std::string name;             // ens1f0np0
   std::string address;          // MAC
   std::string driver;           // mlx5_core
@@ -30,17 +30,17 @@ struct HostInterface {
   std::int64_t numa = -1;
   std::int64_t vfs = -1;  // configured; -1: no SR-IOV
   std::int64_t vfs_max = -1;
-  bool physical = false;  // has a device behind it
+  bool physical = false;  // has a hardware device
   bool virtual_function = false;
   std::string rdma_device;  // mlx5_0
   std::string link_layer;   // Ethernet, InfiniBand
-  std::string lldp_system;  // neighbor, where the host runs lldpd
+  std::string lldp_system;  // LLDP neighbor, if the host runs lldpd
   std::string lldp_port;
   std::vector<Ipv4Prefix> prefixes;
-  std::vector<Ipv4> addresses;  // beside prefixes
+  std::vector<Ipv4> addresses;  // parallel to prefixes
   bool default_route = false;
   std::vector<std::pair<std::string, std::int64_t>> pause_counters;  // names with "pause" or "pfc"
-  // Of the RDMA device's port 1, those that an IPv4 address stands behind (all RoCE v2 ones where none does).
+  // Of port 1 of the RDMA device: the indices that map to an IPv4 address (all RoCE v2 indices if none does).
   std::vector<int> gid_indices_rocev2;
 };
 
@@ -59,8 +59,8 @@ struct HostFacts {
   std::vector<HostGpu> gpus;
   SourceLocation gpus_place;
   std::vector<std::pair<std::string, std::string>> sysctls;
-  std::vector<SourceLocation> sysctl_places;  // beside sysctls, where they were read from a file
-  std::vector<std::string> not_read;          // what could not be looked at, with the reason
+  std::vector<SourceLocation> sysctl_places;  // parallel to sysctls, if they were read from a file
+  std::vector<std::string> not_read;          // what could not be read, with the reason
 };
 
 // JSON form, schema_version 1, kind "host".
@@ -76,9 +76,9 @@ struct LldpNeighbor {
   SourceLocation place;
 };
 
-// One system's neighbors: lldpcli -f json (show neighbors), SONiC `show lldp table`, NX-OS `show lldp neighbors`.
+// LLDP neighbors of one system: lldpcli -f json (show neighbors), SONiC `show lldp table`, NX-OS `show lldp neighbors`.
 struct LldpReport {
-  std::string system;  // who reports; from the file name where the output does not say
+  std::string system;  // the reporting system; from the file name if the output does not name it
   FileId file = 0;
   std::string format;  // lldpcli-json, lldpcli-keyvalue, sonic-table, nxos-table, nxos-detail
   std::vector<LldpNeighbor> neighbors;
@@ -107,7 +107,7 @@ struct IbFabric {
 };
 [[nodiscard]] std::optional<IbFabric> read_ibnetdiscover(const Sources& sources, FileId file, Diagnostics& diagnostics);
 [[nodiscard]] std::optional<IbFabric> read_iblinkinfo(const Sources& sources, FileId file, Diagnostics& diagnostics);
-// Data rate by the names that people use: 4x NDR is 400,000. 0 when either part is unknown.
+// Data rate in Mb/s by the usual names: 4x NDR is 400,000. 0 if either part is unknown.
 [[nodiscard]] std::int64_t ib_rate_mbps(std::string_view width, std::string_view speed);
 
 }  // namespace weft::config

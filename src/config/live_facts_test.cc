@@ -1,4 +1,4 @@
-// Shapes of real output: lldpcli 1.0.16, SONiC and NX-OS as their manuals print them, infiniband-diags 44.
+// Samples of real output: lldpcli 1.0.16, SONiC and NX-OS as printed in their manuals, infiniband-diags 44.
 #include "config/live_facts.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Lldp, Json0WrapsEverythingInLists) {
   EXPECT_EQ(report->neighbors[0].remote_port_description, "be2");
 }
 
-TEST(Lldp, NobodyHeard) {
+TEST(Lldp, NoNeighbors) {
   Read read(R"({"lldp": {}})");
   const auto report = read.lldp();
   ASSERT_TRUE(report);
@@ -154,7 +154,7 @@ TEST(Lldp, NxosDetail) {
   EXPECT_EQ(report->neighbors[1].remote_chassis, "0c42.a1f0.9999");
 }
 
-TEST(Lldp, WhatIsNoReportIsRefused) {
+TEST(Lldp, OtherTextIsRejected) {
   for (const char* text : {"", "hello\n", "{\"lldp\": ", "{\"a\": 1}", "[]", "[[[1]]]"}) {
     Read read(text);
     EXPECT_FALSE(read.lldp()) << text;
@@ -162,7 +162,7 @@ TEST(Lldp, WhatIsNoReportIsRefused) {
   }
 }
 
-// As ibnetdiscover prints a leaf, a spine and two adapters.
+// ibnetdiscover output of a leaf, a spine and two adapters.
 constexpr const char* kNetDiscover =
     "#\n# Topology file: generated on Sun Nov 15 06:38:54 2026\n#\n"
     "vendid=0x2c9\ndevid=0xd2f2\nsysimgguid=0x200001\nswitchguid=0x200001(200001)\n"
@@ -180,7 +180,7 @@ constexpr const char* kNetDiscover =
     "Ca\t1 \"H-0000000000100000\"\t\t# \"train001 mlx5_0\"\n"
     "[1](100001) \t\"S-0000000000200000\"[1]\t\t# lid 1 lmc 0 \"be-leaf1\" lid 2 4xNDR\n";
 
-TEST(InfiniBand, NetDiscoverGivesEachLinkOnce) {
+TEST(InfiniBand, NetDiscoverReturnsEachLinkOnce) {
   Read read(kNetDiscover);
   const auto fabric = read_ibnetdiscover(read.sources, read.file, read.diagnostics);
   ASSERT_TRUE(fabric);
@@ -255,7 +255,7 @@ TEST(InfiniBand, RatesByName) {
   EXPECT_EQ(ib_rate_mbps("", "NDR"), 0);
 }
 
-TEST(InfiniBand, WhatIsNoSweepIsRefused) {
+TEST(InfiniBand, OtherTextIsRejected) {
   Read read("hello\n");
   EXPECT_FALSE(read_ibnetdiscover(read.sources, read.file, read.diagnostics));
   EXPECT_FALSE(read_iblinkinfo(read.sources, read.file, read.diagnostics));
@@ -316,7 +316,7 @@ TEST(HostFactsFile, ReadsBackWhatWasWritten) {
   ASSERT_EQ(again->sysctl_places.size(), 1U);
 }
 
-TEST(HostFactsFile, WrongTypesArePointedAt) {
+TEST(HostFactsFile, WrongTypesAreReportedWithTheirLocation) {
   Read read(R"({"schema_version": 1, "kind": "host", "host": "h",
  "interfaces": [{"name": "eth0", "mtu": "big", "physical": 3, "addresses": ["10.0.0.300/8", "fe80::1/64"]}, 7],
  "gpus": {}, "sysctls": []})");
@@ -327,7 +327,7 @@ TEST(HostFactsFile, WrongTypesArePointedAt) {
   EXPECT_EQ(read.diagnostics.error_count(), 5U) << render_all(read.diagnostics, read.sources, false);
 }
 
-TEST(HostFactsFile, OtherFilesAreRefused) {
+TEST(HostFactsFile, OtherFilesAreRejected) {
   for (const char* text : {"", "[]", "{}", R"({"kind": "host", "schema_version": 2})", R"({"kind": "pod"})", "{"}) {
     Read read(text);
     EXPECT_FALSE(read_host_facts(read.sources, read.file, read.diagnostics)) << text;

@@ -1,5 +1,5 @@
-// Lines of what a program printed, as views into the file, each with its number. For readers of tables and listings,
-// where blanks and line breaks carry meaning; host_text.h is for files that people write.
+// Lines of command output, as views into the file, each with its number. For readers of tables and listings, where
+// spaces and line breaks are significant; host_text.h is for files written by people.
 #pragma once
 
 #include <charconv>
@@ -29,7 +29,7 @@ struct Line {
   return lines;
 }
 
-// A whole number and nothing else.
+// The text as an integer, if it is nothing else.
 template <class T = std::int64_t>
 [[nodiscard]] std::optional<T> number_of(std::string_view text) {
   T value = 0;
@@ -38,8 +38,8 @@ template <class T = std::int64_t>
   return value;
 }
 
-// The device that a file is named after: "out/train001.lldp.json" is train001's. Only endings that say what the file
-// is are taken off, since names of hosts may have dots.
+// The device that a file is named after: train001 for "out/train001.lldp.json". Only suffixes that denote the file type
+// are removed, since host names may contain dots.
 [[nodiscard]] std::string device_of_path(std::string_view path);
 
 }  // namespace weft::config::live_text

@@ -1,4 +1,4 @@
-// Readers of LLDP neighbors (IEEE 802.1AB) in the forms that lldpcli, SONiC and NX-OS print them.
+// Readers for LLDP neighbors (IEEE 802.1AB) as printed by lldpcli, SONiC and NX-OS.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -38,7 +38,7 @@ using live_text::Line;
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// json0 wraps every value into a list of one and names of things into {"value": ...}; json does neither.
+// json0 wraps every value in a list of one, and names in {"value": ...}; json does neither.
 const YamlNode* unwrap(const YamlNode* node) {
   while (node != nullptr && node->kind == YamlNode::Kind::sequence) {
     node = node->items.empty() ? nullptr : &node->items.front();
@@ -57,7 +57,7 @@ std::string text_of(const YamlNode* node) {
   return node != nullptr && node->kind == YamlNode::Kind::scalar ? node->scalar : std::string();
 }
 
-// The chassis is {"name": {...}} in json, and {"id": ..., "name": ...} in json0 or where the neighbor has no name.
+// The chassis is {"name": {...}} in json, and {"id": ..., "name": ...} in json0 or if the neighbor has no name.
 void read_chassis(const YamlNode* chassis, LldpNeighbor& neighbor) {
   if (chassis == nullptr || chassis->kind != YamlNode::Kind::mapping) return;
   if (chassis->find("id") == nullptr && chassis->entries.size() == 1) {
@@ -103,7 +103,7 @@ bool read_json_report(const Sources& sources, FileId file, Diagnostics& diagnost
   }
   report.format = "lldpcli-json";
   const YamlNode* interfaces = lldp->kind == YamlNode::Kind::mapping ? lldp->find("interface") : nullptr;
-  if (interfaces == nullptr) return true;  // nobody is heard
+  if (interfaces == nullptr) return true;  // no neighbors
   if (interfaces->kind == YamlNode::Kind::sequence) {
     for (const YamlNode& item : interfaces->items) read_json_interface(item, report);
   } else {
@@ -112,7 +112,7 @@ bool read_json_report(const Sources& sources, FileId file, Diagnostics& diagnost
   return true;
 }
 
-// lldp.eth0.chassis.name=leaf1. Interface names may have dots (eth0.100), so the name ends where a known word begins.
+// lldp.eth0.chassis.name=leaf1. Interface names may contain dots (eth0.100), so the name ends at a known keyword.
 bool read_keyvalue(const std::vector<Line>& lines, LldpReport& report) {
   std::map<std::string, LldpNeighbor, std::less<>> found;
   for (const Line& line : lines) {
@@ -140,7 +140,7 @@ bool read_keyvalue(const std::vector<Line>& lines, LldpReport& report) {
   return !found.empty();
 }
 
-// Start of each column, from the line of dashes under the headings.
+// Start of each column, from the dashes below the headings.
 std::vector<std::size_t> columns_of(std::string_view dashes) {
   std::vector<std::size_t> starts;
   for (std::size_t i = 0; i < dashes.size(); ++i) {
@@ -185,8 +185,8 @@ bool read_sonic_table(const std::vector<Line>& lines, LldpReport& report) {
 
 bool is_capability(std::string_view word) { return word.find_first_not_of("RBTCWPSO,-") == std::string_view::npos; }
 
-// "name  Eth1/1  120  BR  Ethernet1/2"; the capability may be missing. `before` is a name that had a line of its own
-// because it was too long for its column.
+// "name  Eth1/1  120  BR  Ethernet1/2"; the capability may be missing. `before` is a name too long for its column,
+// printed on its own line.
 void read_nxos_row(const Line& line, std::string& before, LldpReport& report) {
   const auto words = split_at_spaces(line.text, kTabsAndSpaces);
   if (words.size() == 1) {
@@ -225,7 +225,7 @@ bool read_nxos_table(const std::vector<Line>& lines, LldpReport& report) {
   return heading;
 }
 
-// "Key: value" lines; "Chassis id:" opens a neighbor.
+// "Key: value" lines; "Chassis id:" starts a neighbor.
 bool read_nxos_detail(const std::vector<Line>& lines, LldpReport& report) {
   report.format = "nxos-detail";
   for (const Line& line : lines) {
@@ -250,7 +250,8 @@ bool read_nxos_detail(const std::vector<Line>& lines, LldpReport& report) {
   return true;
 }
 
-// A captured session says who answers: "leaf1# show lldp neighbors", "admin@leaf1:~$ show lldp table".
+// The system's name from the prompt of a captured session: "leaf1# show lldp neighbors", "admin@leaf1:~$ show lldp
+// table".
 std::string system_of_prompt(const std::vector<Line>& lines) {
   for (const Line& line : lines) {
     const std::size_t command = line.text.find("show lldp");

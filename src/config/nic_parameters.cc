@@ -13,7 +13,7 @@
 namespace weft::config {
 namespace {
 
-// Decimal, or hexadecimal after 0x as mlxconfig takes it.
+// Decimal, or hexadecimal after 0x as accepted by mlxconfig.
 std::optional<std::int64_t> number_in(std::string_view text, std::int64_t low, std::int64_t high) {
   std::optional<std::int64_t> value;
   if (text.starts_with("0x") && text.size() > 2 && text.size() <= 10) {

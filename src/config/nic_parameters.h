@@ -1,5 +1,5 @@
-// What can be set about a NIC, whoever writes it down: the operator's template, mlxconfig or mlnx_qos. Values out of
-// range are reported and left out.
+// NIC settings from any source: the operator's template, mlxconfig or mlnx_qos. Values out of range are reported and
+// ignored.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ void set_cnp_dscp(std::string_view text, const SourceLocation& place, std::strin
                   Diagnostics& diagnostics);
 void set_cnp_priority(std::string_view text, const SourceLocation& place, std::string path, NicConfig& nic,
                       Diagnostics& diagnostics);
-// CNP_DSCP_P1, CNP_802P_PRIO_P1, ROCE_CC_PRIO_MASK_P1, NUM_OF_VFS, LINK_TYPE_P1; others are passed over.
+// CNP_DSCP_P1, CNP_802P_PRIO_P1, ROCE_CC_PRIO_MASK_P1, NUM_OF_VFS, LINK_TYPE_P1; others are ignored.
 void set_firmware_parameter(std::string_view name, std::string_view value, const SourceLocation& place, NicConfig& nic,
                             Diagnostics& diagnostics);
 

@@ -41,7 +41,7 @@ class ScriptReader {
 
  private:
   void name_interface(std::string_view name) {
-    if (name.empty() || name.front() == '$' || name.front() == '-') return;  // decided when the script runs
+    if (name.empty() || name.front() == '$' || name.front() == '-') return;  // only known when the script runs
     if (std::find(nic_.interfaces.begin(), nic_.interfaces.end(), name) == nic_.interfaces.end()) {
       nic_.interfaces.emplace_back(name);
     }

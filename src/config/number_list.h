@@ -1,5 +1,5 @@
-// Lists of small numbers as network devices write them: "3-4", "10,21,36", "1-3,7". Shared by the readers of the
-// dialects. Bounded by the range that is allowed, whatever the text says.
+// Lists of small numbers as network devices write them: "3-4", "10,21,36", "1-3,7". Shared by the readers of all
+// dialects. The size of a list is bounded by the allowed range, not by the text.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace weft::config {
 
-// Digits only, at most 18 of them; nothing for anything else.
+// Digits only, at most 18; nullopt for anything else.
 [[nodiscard]] std::optional<std::int64_t> parse_digits(std::string_view text);
 
-// Ascending and each once. Nothing when the text is no such list or leaves low..high.
+// Sorted, without duplicates. nullopt if the text is not such a list or exceeds low..high.
 [[nodiscard]] std::optional<std::vector<int>> parse_number_list(std::string_view text, int low, int high);
 
-// Pieces between separators, without blanks around them; empty pieces are kept. At most `limit` pieces.
+// Fields between separators, trimmed; empty fields are kept. At most `limit` fields.
 [[nodiscard]] std::vector<std::string_view> split_text(std::string_view text, char separator,
                                                        std::size_t limit = 100'000);
 

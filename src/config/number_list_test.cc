@@ -11,7 +11,7 @@ TEST(NumberList, ReadsRangesAndLists) {
   EXPECT_EQ(*parse_number_list("6, 1-3,2", 0, 7), (std::vector<int>{1, 2, 3, 6}));
 }
 
-TEST(NumberList, RefusesTheRest) {
+TEST(NumberList, RejectsOtherText) {
   for (const std::string_view bad : {"", "8", "4-3", "a", "1,", "-1", "1-", "0x1", "99999999999999999999"}) {
     EXPECT_FALSE(parse_number_list(bad, 0, 7).has_value()) << bad;
   }

@@ -1,4 +1,4 @@
-// NVUE: the two forms of a configuration, as commands.
+// NVUE: both forms of a configuration, converted to commands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,12 +25,12 @@ Reader::Reader(const Sources& sources, FileId file, Diagnostics& diagnostics)
 
 void Reader::warn(const SourceLocation& place, std::string message) { diagnostics_.warning(place, std::move(message)); }
 
-// A profile that several ports name wrongly is read once for each of them; what is wrong is said once.
+// A profile that several ports name wrongly is read once per port; the error is reported once.
 void Reader::error_once(const SourceLocation& place, std::string message) {
   if (reported_.insert(place).second) diagnostics_.error(place, std::move(message));
 }
 
-// Commands apply to ranges of interfaces and VLANs, so a hostile file could ask for far more work than its size.
+// Commands apply to ranges of interfaces and VLANs, so a hostile file could cause far more work than its size suggests.
 bool Reader::spend(std::size_t work, const SourceLocation& place) {
   constexpr std::size_t kMaxWork = 20'000'000;
   if (work_ > kMaxWork) return false;

@@ -20,7 +20,7 @@ std::size_t digits_at(std::string_view text, std::size_t from) {
   return end - from;
 }
 
-// "swp12s1" as cage 12, piece 1.
+// "swp12s1": cage 12, breakout port 1.
 void read_position(InterfaceConfig& interface) {
   const std::string_view name = interface.name;
   const std::size_t cage = digits_at(name, 3);
@@ -42,7 +42,7 @@ Kind kind_of(std::string_view name) {
   return Kind::other;
 }
 
-// A number range inside a name: text[from..] begins with digits; "1-32" gives 1 and 32.
+// A number range inside a name: text[from..] starts with digits; "1-32" is parsed to 1 and 32.
 bool read_range(std::string_view text, std::size_t& at, std::int64_t& first, std::int64_t& last) {
   const std::size_t count = digits_at(text, at);
   const auto low = parse_digits(text.substr(at, count));
@@ -57,7 +57,7 @@ bool read_range(std::string_view text, std::size_t& at, std::int64_t& first, std
   return last >= first && last - first < static_cast<std::int64_t>(kMaxInterfaces);
 }
 
-// "swp1-32", "swp1s0-1", "swp1-4s0-3"; any other name stands for itself.
+// "swp1-32", "swp1s0-1", "swp1-4s0-3"; any other name is kept unchanged.
 bool expand_name(std::string_view piece, std::vector<std::string>& names) {
   std::size_t letters = 0;
   while (letters < piece.size() && (piece[letters] < '0' || piece[letters] > '9')) ++letters;
@@ -314,7 +314,7 @@ void Reader::finish_interfaces() {
     }
     if (interface.kind == Kind::svi && interface.svi_vlan > 0) add_vlans({interface.svi_vlan}, interface.place);
     if (!in_bridge_[i]) continue;
-    // A bridge port carries the bridge's own untagged VLAN unless it says otherwise, and all of its VLANs tagged.
+    // By default a bridge port carries the bridge's untagged VLAN, and all of its VLANs tagged.
     interface.access_vlan = untagged_[i].known() ? untagged_[i]
                             : bridge_untagged_.known()
                                 ? bridge_untagged_

@@ -1,6 +1,5 @@
-// NVUE quality of service: profiles, `qos roce`, and what a port makes of them. Defaults are those of the Cumulus Linux
-// 5 user guide (Quality of Service; RDMA over Converged Ethernet). Classes are switch priorities, queues are traffic
-// classes.
+// NVUE QoS: profiles, `qos roce`, and the resulting settings of a port. Defaults are those of the Cumulus Linux 5 user
+// guide (Quality of Service; RDMA over Converged Ethernet). Classes are switch priorities, queues are traffic classes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -321,7 +320,7 @@ void Reader::apply_pfc(const InterfaceQos& interface, PortQos& qos) {
     Setting<bool>& to = qos.pfc[i];
     if (listed && pfc->priority[i].known()) {
       to = off.known() ? off : pfc->priority[i];
-    } else if (roce && !listed) {  // a list of its own replaces that of `qos roce`
+    } else if (roce && !listed) {  // an explicit list replaces that of `qos roce`
       to = {i == 3, roce_.place, roce_.path};
     } else if (roce_.value && !roce && !listed) {
       to = {false, roce_mode_.place, roce_mode_.path};
@@ -334,7 +333,7 @@ void Reader::apply_pfc(const InterfaceQos& interface, PortQos& qos) {
     if (!to.value || pfc == nullptr) continue;
     group.size = pfc->port_buffer;
     group.xon = pfc->xon_threshold;
-    // The pause goes out when `xoff-threshold` of the port buffer is full; the rest is headroom.
+    // Pause frames are sent when `xoff-threshold` of the port buffer is full; the rest is headroom.
     if (pfc->port_buffer.known() && pfc->xoff_threshold.known()) {
       group.xoff = {pfc->port_buffer.value - pfc->xoff_threshold.value, pfc->port_buffer.place, pfc->port_buffer.path};
     }

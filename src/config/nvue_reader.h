@@ -1,5 +1,5 @@
-// What the parts of the NVUE (Cumulus Linux 5) reader share. Both forms, `nv set` commands and the YAML of `nv config
-// show`, become commands: a path of words, each with its place. Internal to nvue*.cc; read_nvue() is declared in
+// Shared by the parts of the NVUE (Cumulus Linux 5) reader. Both forms, `nv set` commands and the YAML of `nv config
+// show`, become commands: a path of words, each with its location. Internal to nvue*.cc; read_nvue() is declared in
 // switch_config.h.
 #pragma once
 
@@ -159,8 +159,8 @@ class Reader {
   std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};
   std::map<std::string, std::size_t, std::less<>> interfaces_;
   std::vector<InterfaceQos> interface_qos_;
-  std::vector<Setting<int>> untagged_;       // of each interface
-  std::vector<std::set<int>> tagged_known_;  // of each interface
+  std::vector<Setting<int>> untagged_;       // by interface
+  std::vector<std::set<int>> tagged_known_;  // by interface
   std::vector<bool> in_bridge_;
   std::map<int, int> breakout_;
   std::set<int> vlans_;

@@ -1,4 +1,4 @@
-// NVUE: access lists, VRFs, routes, BGP, MLAG, and what manages the switch.
+// NVUE: access lists, VRFs, routes, BGP, MLAG, and management.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -171,7 +171,7 @@ void Reader::take_acl(const Command& command) {
   if (command.at(4) == "match" && !take_match(command, rule)) rule.narrowed = true;
 }
 
-// False when it narrows the rule in a way AclRule cannot say.
+// False if it narrows the rule in a way that AclRule cannot express.
 bool Reader::take_match(const Command& command, Rule& rule) {
   if (command.at(5) != "ip") return false;
   std::size_t word = 6;
@@ -213,7 +213,8 @@ void Reader::finish_acls() {
     const bool other_family = rules.count(-1) > 0;
     for (auto& [position, rule] : rules) {
       if (position < 0 || other_family || !rule.has_action) continue;
-      // A rule that also looks at something else matches less than it seems: a permit may stay, a deny must not count.
+      // A rule with further conditions matches fewer packets than it appears to: a permit is kept, a deny must be
+      // ignored.
       if (rule.narrowed && !rule.rule.permit) {
         ++out_.skipped;
         continue;

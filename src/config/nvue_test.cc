@@ -66,7 +66,7 @@ TEST(Nvue, LossyRoceDoesNotPause) {
   EXPECT_FALSE(*read("nv set qos roce enable off\n").config->qos[0].pfc[3]);
 }
 
-TEST(Nvue, WithoutQosThePriorityOfTheFrameDecides) {
+TEST(Nvue, WithoutQosTheFramePriorityDecides) {
   const NvueRead got = read("nv set interface swp1\n");
   ASSERT_TRUE(got.config);
   const PortQos& qos = got.qos("swp1");
@@ -113,7 +113,7 @@ TEST(Nvue, ProfilesOverrideRoce) {
   EXPECT_TRUE(*qos.queues[0].ecn);
 }
 
-TEST(Nvue, TrustOfPortIgnoresMarkings) {
+TEST(Nvue, PortTrustIgnoresMarkings) {
   const NvueRead got =
       read("nv set qos mapping default-global trust port\nnv set qos mapping default-global port-default-sp 3\n");
   ASSERT_TRUE(got.config);
@@ -135,10 +135,10 @@ TEST(Nvue, ProfilesApplyWhereTheyAreNamed) {
   EXPECT_FALSE(*got.qos("swp3").pfc[5]);
   EXPECT_FALSE(*got.qos("swp1").watchdog.on);
   EXPECT_TRUE(*got.qos("swp2").watchdog.on);
-  EXPECT_EQ(got.qos("swp2").watchdog.detection.value, milliseconds(600));  // three rounds
+  EXPECT_EQ(got.qos("swp2").watchdog.detection.value, milliseconds(600));  // three polls
 }
 
-TEST(Nvue, AProfileThatDoesNotExistIsAnError) {
+TEST(Nvue, UnknownProfileIsAnError) {
   const NvueRead got = read("nv set interface swp1 qos pfc profile none\n");
   EXPECT_EQ(got.findings(), "1 `qos pfc profile` refers to `none`, which is not configured\n");
 }
@@ -247,7 +247,7 @@ TEST(Nvue, BadCommandsAreWarnings) {
   EXPECT_EQ(*got.config->hostname, "x");
 }
 
-TEST(Nvue, OtherTextIsRefused) {
+TEST(Nvue, OtherTextIsRejected) {
   EXPECT_FALSE(read("").config.has_value());
   EXPECT_FALSE(read("hello: world\n").config.has_value());
   EXPECT_FALSE(read("interface Ethernet1/1\n  mtu 9216\n").config.has_value());

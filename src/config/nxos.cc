@@ -1,4 +1,4 @@
-// NX-OS running configuration: lines, blocks, and the commands at the top.
+// NX-OS running config: lines, blocks, and top-level commands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,16 +12,15 @@ namespace weft::config {
 namespace nxos {
 namespace {
 
-// Words that begin a line at the top level. Only needed for texts without indentation, where nothing else says that a
-// block has ended.
+// Words that start a top-level line. Only needed for texts without indentation, where nothing else ends a block.
 constexpr std::string_view kTopWords[] = {
     "interface", "vlan",          "hostname",     "switchname", "feature",  "class-map",     "policy-map",
     "system",    "router",        "logging",      "ntp",        "username", "snmp-server",   "tacacs-server",
     "aaa",       "radius-server", "object-group", "hardware",   "version",  "vdc",           "line",
     "boot",      "banner",        "route-map",    "copp",       "clock",    "spanning-tree", "install"};
 
-// Words that no line at the top level begins with: they belong to the open block even where a file that indents
-// elsewhere forgot to (commands pasted from a script, a `class` under its policy-map without its blanks).
+// Words that never start a top-level line: they belong to the open block even if the file omits their indentation
+// (commands pasted from a script, an unindented `class` under its policy-map).
 constexpr std::string_view kBlockWords[] = {"match",     "class",         "set",        "service-policy",
                                             "bandwidth", "random-detect", "switchport", "mtu",
                                             "pause",     "shutdown",      "description"};
@@ -45,13 +44,13 @@ void Reader::warn(const ConfigLine& line, std::size_t word, std::string message)
   diagnostics_.warning(line.place(word), std::move(message), {}, length);
 }
 
-// A policy that several ports use is read once for each of them; what is wrong with it is said once.
+// A policy that several ports use is read once per port; its errors are reported once.
 void Reader::error_once(const SourceLocation& place, std::string message) {
   if (reported_.insert(place).second) diagnostics_.error(place, std::move(message));
 }
 
-// Lines apply to ranges of interfaces and VLANs, so a hostile file could ask for far more work than its size: past a
-// bound no switch comes near, the rest is left out.
+// Lines apply to ranges of interfaces and VLANs, so a hostile file could cause far more work than its size suggests:
+// beyond a limit that no real switch reaches, the rest is skipped.
 bool Reader::spend(std::size_t work, const ConfigLine& line) {
   constexpr std::size_t kMaxWork = 20'000'000;
   if (work_ > kMaxWork) return false;
@@ -60,10 +59,10 @@ bool Reader::spend(std::size_t work, const ConfigLine& line) {
   return work_ <= kMaxWork;
 }
 
-// "leaf1# show run", "leaf1(config-if)# mtu 9216": what a terminal log has before a command.
+// Strips a terminal log's prompt: "leaf1# show run", "leaf1(config-if)# mtu 9216".
 bool Reader::prepare(ConfigLine& line) {
   const std::string_view first = line.at(0);
-  if (first.starts_with('!') || first.starts_with('#')) return false;  // empty where it is an empty pair of quotes
+  if (first.starts_with('!') || first.starts_with('#')) return false;  // `first` is empty for an empty pair of quotes
   if (first.size() > 1 && first.back() == '#') {
     line.drop(1);
     if (line.size() == 0) return false;

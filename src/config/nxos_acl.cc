@@ -146,7 +146,7 @@ bool Reader::take_acl(const ConfigLine& line) {
   if (!source || !destination) return true;
   bool narrowed = source->ports_given || destination->unclear;
   for (; word < line.size(); ++word) narrowed = narrowed || line.at(word) != "log";
-  // A rule that also looks at something else matches less than it seems: a permit may stay, a deny must not count.
+  // A rule with further conditions matches fewer packets than it appears to: a permit is kept, a deny must be ignored.
   if (!rule.permit && narrowed) {
     ++out_.skipped;
     return true;

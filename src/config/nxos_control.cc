@@ -1,4 +1,4 @@
-// NX-OS: VRFs, static routes, BGP, vPC, and what manages the switch.
+// NX-OS: VRFs, static routes, BGP, vPC, and management.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -219,7 +219,7 @@ bool Reader::take_aaa(const ConfigLine& line) {
   return true;
 }
 
-// username admin password 5 $5$... role network-admin. Type 5 and up are hashes; 0 or none is what a person typed.
+// username admin password 5 $5$... role network-admin. Types 5 and up are hashes; 0 or no type is plain text.
 bool Reader::take_user(const ConfigLine& line) {
   const std::string_view name = line.at(1);
   if (name != "admin" && name != "cisco") return true;
@@ -233,7 +233,7 @@ bool Reader::take_user(const ConfigLine& line) {
   const bool role_only = found == line.words.end();
   if (role_only && std::find(line.words.begin(), line.words.end(), "role") == line.words.end()) return true;
   std::vector<Setting<std::string>>& users = out_.management.default_users;
-  if (!role_only && !(typed && factory)) {  // a secret on any line settles it
+  if (!role_only && !(typed && factory)) {  // a non-default password on any line suffices
     secured_users_.emplace(name);
     users.erase(std::remove_if(users.begin(), users.end(), [&](const auto& user) { return user.value == name; }),
                 users.end());

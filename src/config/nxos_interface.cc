@@ -18,7 +18,7 @@ constexpr std::size_t kMaxListedVlans = 256;
 
 struct Family {
   std::string_view name;  // as NX-OS writes it
-  std::size_t least;      // letters of an abbreviation
+  std::size_t least;      // minimum letters of an abbreviation
   Kind kind;
 };
 
@@ -79,7 +79,7 @@ std::optional<Ipv4Prefix> prefix_of_mask(std::string_view address, std::string_v
   int length = 0;
   while (length < 32 && ((bits >> (31U - static_cast<unsigned>(length))) & 1U) != 0) ++length;
   const std::uint32_t whole = length == 0 ? 0U : 0xFFFFFFFFU << (32U - static_cast<unsigned>(length));
-  if (bits != whole) return std::nullopt;  // bits are not in one run
+  if (bits != whole) return std::nullopt;  // not contiguous
   if (own != nullptr) *own = base.value();
   return Ipv4Prefix{Ipv4{base.value().bits & whole}, static_cast<std::uint8_t>(length)};
 }
@@ -102,7 +102,7 @@ std::size_t Reader::add_interface(const std::string& name, const SourceLocation&
   return known->second;
 }
 
-// One piece between commas: "Ethernet1/1-48", "1/7", "Ethernet1/12/1-4", "Ethernet1/1-Ethernet1/4", "Vlan100-103".
+// One comma-separated item: "Ethernet1/1-48", "1/7", "Ethernet1/12/1-4", "Ethernet1/1-Ethernet1/4", "Vlan100-103".
 bool Reader::add_interface_piece(std::string_view piece, std::string& family, std::vector<std::string>& names) {
   std::size_t letters = 0;
   while (letters < piece.size() && (piece[letters] < '0' || piece[letters] > '9')) ++letters;
@@ -422,8 +422,8 @@ void Reader::finish_switchport(std::size_t index) {
   interface.trunk_all = !port.has_allowed;
   if (!port.has_allowed) return;
   const auto listed = static_cast<std::size_t>(std::count(port.allowed.begin(), port.allowed.end(), true));
-  // A trunk carries only VLANs that exist on the switch: a long list ("1-4094") is cut to those, and one that leaves
-  // none of them out is a trunk of everything.
+  // A trunk carries only VLANs that exist on the switch: a long list ("1-4094") is reduced to those, and one that
+  // includes all of them is a trunk of all VLANs.
   const bool is_long = listed > kMaxListedVlans;
   const auto carried = [&](const VlanConfig& vlan) { return port.allowed[static_cast<std::size_t>(vlan.id)]; };
   interface.trunk_all = is_long && std::all_of(out_.vlans.begin(), out_.vlans.end(), carried);

@@ -1,5 +1,5 @@
-// NX-OS quality of service: class maps, policy maps, where they apply, and what a port makes of them. Classes are
-// qos-groups; group n leaves by queue n.
+// NX-OS QoS: class maps, policy maps, where they apply, and the resulting settings of a port. Classes are qos-groups;
+// group n uses egress queue n.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::optional<int> dscp_named(std::string_view word) {
   return number && *number < kDscps ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
-// "150 kbytes": bytes. Packets and times are no amount of buffer.
+// "150 kbytes" in bytes. Packets and times are not buffer sizes.
 std::optional<Bytes> amount(std::string_view number, std::string_view unit) {
   const auto value = parse_digits(number);
   if (!value || *value > 1'000'000'000'000) return std::nullopt;
@@ -85,7 +85,7 @@ bool Reader::open_class_map(const ConfigLine& line) {
   if (any || all) ++word;
   auto& maps = type == "network-qos" ? network_classes_ : type == "queuing" ? queuing_classes_ : qos_classes_;
   class_map_ = &maps[std::string(line.at(word))];
-  class_map_->all = !any;  // match-all is what NX-OS takes when nothing is said
+  class_map_->all = !any;  // NX-OS defaults to match-all
   return true;
 }
 
@@ -128,7 +128,7 @@ bool Reader::take_match(const ConfigLine& line) {
         match.dscps[static_cast<std::size_t>(number) * 8 + static_cast<std::size_t>(i)] = true;
     }
   } else {
-    match.other = true;  // access lists and protocols are not decided by a marking
+    match.other = true;  // access lists and protocols do not match on a marking
   }
   class_map_->matches.push_back(std::move(match));
   return true;
@@ -335,7 +335,7 @@ const PolicyMap* Reader::policy(const Policies& policies, const Setting<std::str
   if (!used.known()) return nullptr;
   const auto found = policies.find(used.value);
   if (found != policies.end()) return &found->second;
-  // Policies that NX-OS brings along (default-8q-nw-qos-policy and so on) are not in a running configuration.
+  // Predefined policies of NX-OS (default-8q-nw-qos-policy and so on) do not appear in a running config.
   if (used.value.substr(0, 8) == "default-") return nullptr;
   error_once(used.place,
              fmt::format("`service-policy` refers to {}, which is not configured", in_backticks(used.value)));
@@ -366,7 +366,7 @@ PortQos Reader::port_qos(const InterfaceQos& interface) {
   return qos;
 }
 
-// The first class that matches decides; class-default takes the rest.
+// The first matching class decides; class-default matches the rest.
 void Reader::apply_classification(const PolicyMap* policy, PortQos& qos) {
   if (policy == nullptr) return;
   std::vector<bool> dscp_done(kDscps, false);
@@ -465,7 +465,7 @@ void Reader::apply_queuing(const PolicyMap* out, const PolicyMap* in, PortQos& q
   }
 }
 
-// The watchdog runs where it is on for the switch and for the interface.
+// The watchdog runs if it is enabled for both the switch and the interface.
 void Reader::apply_watchdog(const InterfaceQos& interface, PortQos& qos) {
   WatchdogQos& watchdog = qos.watchdog;
   const bool off_here = interface.watchdog.known() && !interface.watchdog.value;

@@ -1,5 +1,6 @@
-// What the parts of the NX-OS reader share. A running configuration is a list of commands in nested blocks: the reader
-// keeps the block it is in and gives each line to it. Internal to nxos*.cc; read_nxos() is declared in switch_config.h.
+// Shared by the parts of the NX-OS reader. A running config is a list of commands in nested blocks: the reader tracks
+// the current block and passes each line to its handler. Internal to nxos*.cc; read_nxos() is declared in
+// switch_config.h.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ struct QosMatch {           // one `match` line
   std::vector<bool> dscps;  // kDscps, or empty
   std::vector<bool> cos;    // kClasses, or empty
   int group = -1;           // qos-group
-  bool other = false;       // access list, protocol: not decided by a marking
+  bool other = false;       // matches an access list or protocol, not a marking
 };
 
 struct ClassMap {
@@ -95,7 +96,7 @@ class Reader {
 
  private:
   // --- nxos.cc: lines and blocks
-  bool prepare(ConfigLine& line);  // strips prompts and comments; false when nothing is left
+  bool prepare(ConfigLine& line);  // strips prompts and comments; false if nothing is left
   void skip_banner(std::size_t& i);
   void take(const ConfigLine& line);
   bool take_global(const ConfigLine& line);
@@ -174,16 +175,16 @@ class Reader {
   std::vector<ConfigLine> lines_;
   Diagnostics& diagnostics_;
   SwitchConfig out_;
-  bool indented_ = false;  // the file shows blocks by indentation
-  bool flat_ = false;      // the open block does not, whatever the file does
+  bool indented_ = false;  // the file indents its blocks
+  bool flat_ = false;      // the open block is not indented, even if the file indents others
   std::size_t recognized_ = 0;
   Block block_ = Block::global;
   std::string block_name_;
-  std::vector<std::size_t> current_;  // interfaces of the block
+  std::vector<std::size_t> current_;  // interfaces of the current block
   std::map<std::string, std::size_t, std::less<>> interfaces_;
-  std::vector<InterfaceQos> interface_qos_;  // beside out_.interfaces
+  std::vector<InterfaceQos> interface_qos_;  // parallel to out_.interfaces
   std::vector<Switchport> switchports_;
-  std::map<int, int> breakout_;  // cage to pieces
+  std::map<int, int> breakout_;  // cage to number of breakout ports
   std::map<std::string, ClassMap, std::less<>> qos_classes_;
   std::map<std::string, ClassMap, std::less<>> network_classes_;
   std::map<std::string, ClassMap, std::less<>> queuing_classes_;
@@ -198,11 +199,11 @@ class Reader {
   Setting<std::int64_t> watchdog_shutdown_;
   Setting<std::int64_t> watchdog_restore_;
   std::map<std::string, std::vector<Ipv4Prefix>, std::less<>> groups_;
-  std::vector<std::size_t> vlans_;  // of the block
+  std::vector<std::size_t> vlans_;  // of the current block
   std::map<int, std::size_t> vlan_index_;
   std::size_t work_ = 0;
   std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};
-  std::size_t vrf_ = 0;  // of the block
+  std::size_t vrf_ = 0;  // of the current block
   std::string bgp_vrf_;
   std::size_t bgp_vrf_indent_ = 0;
   bool in_template_ = false;
@@ -213,9 +214,9 @@ class Reader {
   std::set<std::string, std::less<>> secured_users_;
 };
 
-// "10.0.0.0/8", "10.0.0.1/24": host bits are cut off; the address itself in `own`.
+// "10.0.0.0/8", "10.0.0.1/24": host bits are cleared; `own` receives the address itself.
 [[nodiscard]] std::optional<Ipv4Prefix> prefix_of(std::string_view text, Ipv4* own = nullptr);
-// With a mask in a second word; `wildcard` masks have their bits turned round.
+// With the mask as a second word; `wildcard` masks are inverted.
 [[nodiscard]] std::optional<Ipv4Prefix> prefix_of_mask(std::string_view address, std::string_view mask, bool wildcard,
                                                        Ipv4* own = nullptr);
 

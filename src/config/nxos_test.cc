@@ -27,7 +27,7 @@ NxosRead read(std::string text) {
   return result;
 }
 
-// The RoCE set-up of Cisco's design guides.
+// The RoCE configuration of Cisco's design guides.
 const char* const kRoce = R"(!Command: show running-config
 version 10.3(2) Bios:version 05.47
 hostname be-leaf1
@@ -77,7 +77,7 @@ interface Ethernet1/3/2
 interface Ethernet1/4
 )";
 
-TEST(Nxos, FollowsAMarkingToQueueAndPause) {
+TEST(Nxos, MapsAMarkingToQueueAndPause) {
   const NxosRead got = read(kRoce);
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.findings(), "");
@@ -137,7 +137,7 @@ TEST(Nxos, ReadsInterfaces) {
   EXPECT_FALSE(*got.config->management.telnet);
 }
 
-TEST(Nxos, WhatIsNotConfiguredIsLossyGroupZero) {
+TEST(Nxos, UnconfiguredPortsUseLossyGroupZero) {
   const NxosRead got = read(kRoce);
   ASSERT_TRUE(got.config);
   const PortQos& silent = got.qos("Ethernet1/4");
@@ -179,7 +179,7 @@ TEST(Nxos, MatchAllNeedsEveryLine) {
   EXPECT_EQ(*got.qos("Ethernet1/1").rewrite[26], 24);
 }
 
-TEST(Nxos, ClassMapsOfOnesOwnNameTheirGroup) {
+TEST(Nxos, CustomClassMapsNameTheirGroup) {
   const NxosRead got = read(
       "class-map type network-qos NQ\n  match qos-group 4\nclass-map type queuing Q\n  match qos-group 4\n"
       "policy-map type network-qos N\n  class type network-qos NQ\n    pause pfc-cos 3\n"
@@ -198,14 +198,14 @@ TEST(Nxos, ClassMapsOfOnesOwnNameTheirGroup) {
   EXPECT_FALSE(qos.queues[4].ecn_min.known());
 }
 
-TEST(Nxos, AServicePolicyThatDoesNotExistIsAnError) {
+TEST(Nxos, UnknownServicePolicyIsAnError) {
   const NxosRead got = read("interface Ethernet1/1\n  service-policy type qos input NONE\n");
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.findings(), "2 `service-policy` refers to `NONE`, which is not configured\n");
   EXPECT_FALSE(got.qos("Ethernet1/1").dscp_to_class[26].known());
 }
 
-TEST(Nxos, WhatManyPortsShareIsReportedOnce) {
+TEST(Nxos, ErrorsInSharedPoliciesAreReportedOnce) {
   const NxosRead got = read(
       "policy-map type qos P\n  class NOWHERE\n    set qos-group 3\nsystem qos\n  service-policy type qos input P\n"
       "interface Ethernet1/1\n  priority-flow-control mode on\ninterface Ethernet1/2\n  priority-flow-control mode "
@@ -232,7 +232,7 @@ TEST(Nxos, ReadsSwitchports) {
   EXPECT_EQ(*trunk->tagged_vlans[2], 999);
   EXPECT_TRUE(got.config->find("Ethernet1/3")->trunk_all);
   const InterfaceConfig* most = got.config->find("Ethernet1/4");
-  EXPECT_EQ(most->tagged_vlans.size(), 4U);  // those that exist
+  EXPECT_EQ(most->tagged_vlans.size(), 4U);  // existing VLANs only
   EXPECT_EQ(*got.config->find("Ethernet1/5")->port_channel, "port-channel7");
   const InterfaceConfig* svi = got.config->find("Vlan999");
   EXPECT_EQ(svi->svi_vlan, 999);
@@ -242,7 +242,7 @@ TEST(Nxos, ReadsSwitchports) {
   EXPECT_EQ(to_text(svi->addresses.at(0).value), "10.172.0.0/24");
 }
 
-TEST(Nxos, ALineMayBeginWithAnEmptyWord) {
+TEST(Nxos, LineMayStartWithAnEmptyWord) {
   for (const char* odd : {"''\n", "  '' mtu 9216\n", "\"\" #\n", "leaf1# ''\n"}) {
     const NxosRead got = read(std::string("interface Ethernet1/1\n  mtu 9000\n") + odd + "  no shutdown\n");
     ASSERT_TRUE(got.config) << odd;
@@ -324,7 +324,7 @@ TEST(Nxos, NamesFactoryUsers) {
   EXPECT_EQ(read("hostname a\nusername admin role network-admin\n").config->management.default_users.size(), 1U);
 }
 
-TEST(Nxos, PromptsAndBannersAreTolerated) {
+TEST(Nxos, PromptsAndBannersAreIgnored) {
   const NxosRead got = read(
       "leaf1# show running-config\nbanner motd #\ninterface Ethernet9/9\n#\nleaf1(config)# hostname leaf1\nint e1/7\n  "
       "mtu 9000\nend\n");
@@ -334,7 +334,7 @@ TEST(Nxos, PromptsAndBannersAreTolerated) {
   EXPECT_EQ(*got.config->find("Ethernet1/7")->mtu, 9000);
 }
 
-TEST(Nxos, BreakoutSaysHowManyPieces) {
+TEST(Nxos, BreakoutSetsTheNumberOfPorts) {
   const NxosRead got = read("interface breakout module 1 port 3-4 map 100g-4x\ninterface Ethernet1/3/1\n");
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.config->find("Ethernet1/3/1")->parts, 4);
@@ -361,12 +361,12 @@ TEST(Nxos, HugeRangesStayBounded) {
   EXPECT_EQ(read("interface Ethernet1/1-99999\n").config->interfaces.size(), 0U);
 }
 
-TEST(Nxos, OtherTextIsRefused) {
+TEST(Nxos, OtherTextIsRejected) {
   EXPECT_FALSE(read("").config.has_value());
   EXPECT_FALSE(read("hello world\n  this is prose\n").config.has_value());
 }
 
-// Scripts print policies with blanks and what follows `interface` without: NX-OS goes by its mode, not by blanks.
+// Scripts may indent policies but not the lines below `interface`: NX-OS uses its mode, not indentation.
 TEST(Nxos, BlockWithoutIndentInAFileThatIndents) {
   const NxosRead got = read(R"(hostname leaf1
 priority-flow-control watch-dog-interval on

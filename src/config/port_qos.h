@@ -1,6 +1,6 @@
-// What one switch port does with a packet, in the same words for every network operating system: how it classifies,
-// where it queues, which classes may pause, where it marks. Readers (sonic.h, nxos.h, nvue.h) fill it; so does the
-// intent of the cluster file. Absent settings mean that nothing is known, never that something is off.
+// QoS settings of one switch port, in the same terms for every network operating system: classification, queueing, PFC,
+// ECN marking. Filled by the readers of SONiC, NX-OS and NVUE and from the intent of the cluster file. An absent
+// setting is unknown, not off.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace weft::config {
 
 inline constexpr int kDscps = 64;
-inline constexpr int kClasses = 8;  // traffic classes, priority groups, queues and 802.1p priorities alike
+inline constexpr int kClasses = 8;  // also priority groups, queues and 802.1p priorities
 
 enum class Scheduling : std::uint8_t { strict, weighted };
 
@@ -25,14 +25,14 @@ struct QueueQos {
   Setting<Bytes> ecn_max;    // marking reaches ecn_percent (Kmax)
   Setting<int> ecn_percent;  // marking probability at ecn_max
   Setting<Scheduling> scheduling;
-  Setting<int> weight;  // percent, or DWRR weight where the dialect has no percent
+  Setting<int> weight;  // percent, or DWRR weight if the dialect has no percent
   Setting<int> strict_cap_percent;
 };
 
 // An ingress priority group.
 struct GroupQos {
   Setting<bool> lossless;  // has a buffer profile with headroom
-  Setting<Bytes> xoff;     // headroom beyond the pause point
+  Setting<Bytes> xoff;     // headroom above the pause threshold
   Setting<Bytes> xon;
   Setting<Bytes> size;  // reserved
   Setting<int> alpha;   // SONiC dynamic_th: share of the free pool is 2^alpha
@@ -55,9 +55,9 @@ struct PortQos {
   std::array<Setting<int>, kClasses> class_to_queue;
   std::array<Setting<int>, kClasses> pfc_to_group;  // priority p pauses on behalf of group pfc_to_group[p]
   std::array<Setting<int>, kClasses> pfc_to_queue;  // a pause on p stops queue pfc_to_queue[p]
-  std::array<Setting<bool>, kClasses> pfc;          // sends and obeys pauses on priority p
+  std::array<Setting<bool>, kClasses> pfc;          // sends and honors pause frames on priority p
   Setting<model::PfcMode> pfc_mode;                 // of the port as a whole
-  std::array<Setting<int>, kDscps> rewrite;         // DSCP on the way out; absent: as received
+  std::array<Setting<int>, kDscps> rewrite;         // egress DSCP; absent: as received
   std::array<QueueQos, kClasses> queues;
   std::array<GroupQos, kClasses> groups;
   WatchdogQos watchdog;

@@ -1,5 +1,5 @@
-// A value read from some program's configuration, together with what decided it: a line of a file, or a default that
-// the program applies when the file is silent. The class-of-service trace lives from this: it must name the line.
+// A value from some program's configuration and its source: a line of a file, or a default that the program applies if
+// the file does not set it. The class-of-service trace needs the source: it must name the line.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace weft::config {
 
 enum class Decided : unsigned char {
-  absent,          // the configuration says nothing and no default is known
-  vendor_default,  // silent; the program does this by itself
+  absent,          // not configured, and the default is unknown
+  vendor_default,  // not configured; the program's default
   file,            // written at `place`
 };
 
@@ -20,7 +20,7 @@ struct Setting {
   T value{};
   Decided by = Decided::absent;
   SourceLocation place;
-  std::string path;  // the object that decides, in its own dialect: "DSCP_TO_TC_MAP|AZURE|26", "class-map RDMA"
+  std::string path;  // the deciding object, in its own dialect: "DSCP_TO_TC_MAP|AZURE|26", "class-map RDMA"
 
   Setting() = default;
   Setting(T initial, const SourceLocation& where, std::string what)

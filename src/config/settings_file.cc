@@ -13,7 +13,7 @@ namespace {
 
 using host_text::Line;
 
-// Slurm reads keys in any case; a line of NodeName, PartitionName and the like is kept whole behind its first key.
+// Slurm keys are case-insensitive; a line of NodeName, PartitionName and the like is stored whole under its first key.
 bool is_record(std::string_view key) {
   for (const char* record :
        {"nodename", "partitionname", "nodeset", "downnodes", "frontendname", "switchname", "name", "blockname"}) {
@@ -38,7 +38,7 @@ void read_slurm_line(const Line& line, SettingsFile& out, Diagnostics& diagnosti
     out.entries.push_back({key, std::string(rest), line.place});
     return;
   }
-  // Several settings may share a line; a value has blanks only in quotes.
+  // Several settings may share a line; only a quoted value contains spaces.
   const auto words = split_at_spaces(rest, kLineSpaces);
   const bool single = words.size() < 2 || words[1].find('=') == std::string_view::npos || rest.front() == '"';
   out.entries.push_back({key, host_text::unquoted(single ? rest : words[0]), line.place});
@@ -64,7 +64,7 @@ void read_sysctl_line(const Line& line, SettingsFile& out, Diagnostics& diagnost
   out.entries.push_back({std::move(key), host_text::unquoted(trim(text.substr(equals + 1), kLineSpaces)), line.place});
 }
 
-// /path client(options) client(options): one entry a client. A path with blanks stands in quotes.
+// /path client(options) client(options): one entry per client. A path with spaces is quoted.
 void read_exports_line(const Line& line, SettingsFile& out) {
   std::string_view text = line.text;
   std::string path;
@@ -82,7 +82,7 @@ void read_exports_line(const Line& line, SettingsFile& out) {
   bool any = false;
   for (const std::string_view client : split_at_spaces(text, kLineSpaces)) {
     if (client.front() == '#') break;
-    if (client.front() == '-' && !any) {  // "-sec=krb5p,rw": defaults of the clients that follow
+    if (client.front() == '-' && !any) {  // "-sec=krb5p,rw": defaults for the following clients
       defaults = client.substr(1);
       continue;
     }
@@ -98,12 +98,12 @@ void read_exports_line(const Line& line, SettingsFile& out) {
     }
     out.entries.push_back({path, std::move(value), line.place});
   }
-  // A path alone is exported to everybody.
+  // A path without clients is exported to all hosts.
   if (!any) out.entries.push_back({path, defaults.empty() ? "*" : "*(" + defaults + ")", line.place});
 }
 
-// fstab and /proc/mounts: "source point type options 0 0"; mount(8): "source on point type T (options)". The entry is
-// the mount point with "source type options".
+// fstab and /proc/mounts: "source point type options 0 0"; mount(8): "source on point type T (options)". The key is the
+// mount point, the value "source type options".
 void read_mount_line(const Line& line, SettingsFile& out, Diagnostics& diagnostics) {
   const auto words = split_at_spaces(line.text, kLineSpaces);
   const auto on = std::find(words.begin(), words.end(), "on");
@@ -124,7 +124,7 @@ void read_mount_line(const Line& line, SettingsFile& out, Diagnostics& diagnosti
   out.entries.push_back({std::string(words[1]), fmt::format("{} {} {}", words[0], words[2], words[3]), line.place});
 }
 
-// "nvme connect ..." of a script, and the lines of discovery.conf. The key is the address, the value the options.
+// "nvme connect ..." in a script, and the lines of discovery.conf. The key is the address, the value the options.
 void read_nvme_line(const Line& line, SettingsFile& out) {
   std::string rest;
   bool starts = line.text.starts_with("-");

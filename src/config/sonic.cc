@@ -13,7 +13,7 @@ namespace sonic {
 
 namespace {
 
-// No row of SONiC's tables comes near; without a bound, a row that all ports share could make reading quadratic.
+// No row of a real SONiC table is this long; without a limit, a row shared by all ports could make reading quadratic.
 constexpr std::size_t kMaxFields = 4096;
 
 }  // namespace
@@ -87,7 +87,7 @@ SourceLocation Reader::place_of(const YamlNode& object, std::string_view key) {
   return value == nullptr ? object.place : value->place;
 }
 
-// A row that several ports share is read once for each of them; what is wrong with it is said once.
+// A row that several ports share is read once per port; its errors are reported once.
 void Reader::error(const SourceLocation& place, std::string message, std::string hint) {
   if (reported_.insert(place).second) diagnostics_.error(place, std::move(message), std::move(hint));
 }
@@ -184,7 +184,7 @@ void Reader::count_skipped() {
 
 namespace {
 
-// Tables of which at least one stands in any config_db.json worth reading.
+// Tables of which any usable config_db.json has at least one.
 constexpr std::string_view kTables[] = {"DEVICE_METADATA",
                                         "PORT",
                                         "PORT_QOS_MAP",

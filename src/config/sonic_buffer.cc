@@ -48,7 +48,7 @@ void Reader::check_profiles() {
   }
 }
 
-// Tables that weft does not follow but whose names SONiC links.
+// Tables that weft does not interpret, but whose references SONiC checks.
 void Reader::check_profile_uses() {
   for (const auto& [key, entry] : rows("BUFFER_QUEUE")) {
     (void)reference(entry->value, "profile", "BUFFER_PROFILE");
@@ -232,7 +232,7 @@ void Reader::apply_scheduler(const YamlEntry& scheduler, BitRate speed, QueueQos
 GroupQos Reader::group_qos(const YamlEntry* entry) {
   GroupQos group;
   if (entry == nullptr) {
-    if (is_part()) return group;  // rendered buffers leave lossless groups to the switch's buffer manager
+    if (is_part()) return group;  // rendered buffers leave lossless groups to the buffer manager
     group.lossless = vendor_default(false, "no BUFFER_PG row assigns headroom to the priority group");
     return group;
   }
@@ -284,7 +284,7 @@ WatchdogQos Reader::watchdog_qos(const YamlEntry* entry, const YamlEntry* map) {
   const YamlNode& object = entry->value;
   const auto path = [&](std::string_view key) { return fmt::format("PFC_WD|{}|{}", entry->key, key); };
   watchdog.on = {true, entry->key_place, fmt::format("PFC_WD|{}", entry->key)};
-  // Since 202205 the watchdog looks only at the priorities listed here.
+  // Since 202205 the watchdog monitors only the priorities listed here.
   if (map != nullptr && map->value.find("pfcwd_sw_enable") != nullptr &&
       field(map->value, "pfcwd_sw_enable").value_or("").empty()) {
     watchdog.on = {false, place_of(map->value, "pfcwd_sw_enable"),

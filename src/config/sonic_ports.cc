@@ -13,8 +13,8 @@ namespace {
 
 using Kind = InterfaceConfig::Kind;
 
-// "etp12b", "Ethernet12/2", "Eth12/2", "fourhundredGigE1/0/12": the last number group but a piece. Only the forms that
-// name a cage without doubt are taken.
+// "etp12b", "Ethernet12/2", "Eth12/2", "Eth1/12/2": the cage number, 12. Only forms that name the cage unambiguously
+// are accepted; 0 otherwise.
 int cage_of_alias(std::string_view alias) {
   for (const std::string_view prefix : {"etp", "Ethernet", "Eth"}) {
     if (alias.substr(0, prefix.size()) != prefix) continue;
@@ -78,7 +78,7 @@ bool Reader::check_port(std::string_view name, const SourceLocation& place, std:
   return false;
 }
 
-// SONiC refuses such a file by itself, so that is an error; one says it all.
+// SONiC itself rejects such a file, so this is an error, reported once.
 InterfaceConfig& Reader::part_port(std::string_view name, const SourceLocation& place, std::string_view table) {
   if (!part_told_) {
     error(place,
@@ -130,8 +130,8 @@ void Reader::read_port(const YamlEntry& entry) {
   if (const auto alias = field(object, "alias")) port.cage = cage_of_alias(*alias);
 }
 
-// Ports with the same index are pieces of one cage, in the order of their lanes. Platforms count the index from 1 or
-// from 0; the front panel counts from 1.
+// Ports with the same index are breakout ports of one cage, in the order of their lanes. Platforms number the index
+// from 1 or from 0; the front panel starts at 1.
 void Reader::number_cages() {
   const bool from_zero = std::any_of(index_.begin(), index_.end(), [](const auto& entry) { return entry.second == 0; });
   std::map<std::int64_t, std::vector<InterfaceConfig*>> cages;
@@ -265,7 +265,7 @@ void Reader::read_address(const YamlEntry& entry, std::string_view name, std::st
     if (!parse_ipv6(prefix.substr(0, prefix.find('/'))).ok()) {
       error(entry.key_place, fmt::format("{} is not an address with a prefix length", in_backticks(prefix)));
     }
-    return;  // IPv6 is not followed
+    return;  // IPv6 is not modeled
   }
   const std::size_t slash = prefix.find('/');
   const auto address = parse_ipv4(prefix.substr(0, slash));

@@ -1,4 +1,4 @@
-// SONiC: the quality of service maps and what each port makes of them.
+// SONiC: QoS maps and the resulting settings of each port.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft::config::sonic {
 namespace {
 
-// Ports that differ in quality of service; beyond this many, the rest is taken as having nothing of its own.
+// Ports with distinct QoS; beyond this many, the rest are read as ports without settings of their own.
 constexpr std::size_t kMaxDistinct = 4096;
 
 void add_fields(std::string& key, const YamlEntry* entry) {
@@ -53,7 +53,7 @@ void Reader::read_qos() {
   }
 }
 
-// Ports whose rows say the same share one PortQos, whose places are those of the first of them.
+// Ports with equal rows share one PortQos, with the locations of the first port.
 std::string Reader::qos_key(const PortRows& rows, const InterfaceConfig& port) {
   std::string key;
   add_fields(key, rows.map);
@@ -165,7 +165,7 @@ void Reader::apply_map(const YamlEntry* port_row, std::string_view field_name, s
   const bool named = (port_row != nullptr && port_row->value.find(field_name) != nullptr) ||
                      (global != nullptr && global->value.find(field_name) != nullptr);
   const YamlEntry* map = bound_map(port_row, field_name, table);
-  if (map == nullptr && named) return;  // a dangling name: what the port does then is not known
+  if (map == nullptr && named) return;  // a dangling reference: the port's behavior is unknown
   for (std::size_t i = 0; i < N; ++i) {
     const int silent = identity_without ? static_cast<int>(i) : 0;
     out[i] = map == nullptr ? vendor_default(silent, std::string(without))
@@ -188,7 +188,7 @@ void Reader::apply_map(const YamlEntry* port_row, std::string_view field_name, s
 PortQos Reader::port_qos(const PortRows& rows, const InterfaceConfig* port) {
   PortQos qos;
   const YamlEntry* map = rows.map;
-  // Without a map, SAI puts every packet into traffic class, priority group and queue 0.
+  // Without a map, SAI assigns every packet to traffic class, priority group and queue 0.
   apply_map(map, "dscp_to_tc_map", "DSCP_TO_TC_MAP", qos.dscp_to_class, false,
             "no PORT_QOS_MAP binds a dscp_to_tc_map: everything is traffic class 0");
   apply_map(map, "dot1p_to_tc_map", "DOT1P_TO_TC_MAP", qos.pcp_to_class, false,
@@ -262,8 +262,8 @@ void Reader::apply_pfc(const PortRows& rows, PortQos& qos) {
   qos.pfc_mode = {enabled->empty() ? model::PfcMode::off : model::PfcMode::on, place, path};
 }
 
-// The buffer manager gives a port with PFC and a cable length its lossless groups by itself (buffermgrd looks them up
-// in pg_profile_lookup.ini), whether or not BUFFER_PG says so.
+// The buffer manager creates lossless groups for a port with PFC and a cable length (buffermgrd looks them up in
+// pg_profile_lookup.ini), even if BUFFER_PG does not list them.
 void Reader::apply_automatic_headroom(const InterfaceConfig* port, PortQos& qos) {
   if (port == nullptr || port->cable_length.value.count() == 0 || port->speed.value.count() == 0) return;
   for (std::size_t priority = 0; priority < kClasses; ++priority) {

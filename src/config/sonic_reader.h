@@ -1,5 +1,5 @@
-// What the parts of the SONiC reader share: the parsed config_db.json, its tables by key, and how a value is read with
-// the range that SONiC's YANG models allow. Internal to sonic*.cc; read_sonic() is declared in switch_config.h.
+// Shared by the parts of the SONiC reader: the parsed config_db.json, its tables by key, and value parsing with the
+// ranges of SONiC's YANG models. Internal to sonic*.cc; read_sonic() is declared in switch_config.h.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace weft::config::sonic {
 
-// A row of a table: `key` is what follows "TABLE|".
+// A row of a table; `key` is the part after "TABLE|".
 using Rows = std::map<std::string_view, const YamlEntry*>;
 
-// The rows of the tables that speak of one port's quality of service.
+// The rows of the tables for one port's QoS.
 struct PortRows {
   const YamlEntry* map = nullptr;  // PORT_QOS_MAP
   std::array<const YamlEntry*, kClasses> queues{};
@@ -36,15 +36,15 @@ class Reader {
   // --- sonic.cc: tables and values
   const Rows& rows(std::string_view table);
   const YamlEntry* row(std::string_view table, std::string_view key);
-  // The value of a field as text without blanks around it, which get a warning; nothing when it is not there.
+  // The value of a field as trimmed text, with a warning if it had spaces around it; nullopt if absent.
   std::optional<std::string_view> field(const YamlNode& object, std::string_view key);
   std::optional<std::int64_t> number(const YamlNode& object, std::string_view key, std::int64_t low, std::int64_t high);
   std::optional<std::int64_t> number_of(const YamlNode& value, std::string_view what, std::int64_t low,
                                         std::int64_t high);
-  // One of `words`; an error that lists them otherwise.
+  // One of `words`; otherwise an error that lists them.
   std::optional<std::string_view> choice(const YamlNode& object, std::string_view key,
                                          const std::vector<std::string_view>& words);
-  // The row that a field names, in the old form "[TABLE|name]" or the new one; an error when there is none.
+  // The row that a field refers to, in the old form "[TABLE|name]" or the new one; an error if it does not exist.
   const YamlEntry* reference(const YamlNode& object, std::string_view key, std::string_view table);
   std::string reference_name(const YamlNode& value, std::string_view table);
   void check_name(const YamlEntry& entry);  // [a-zA-Z0-9][-a-zA-Z0-9_]{0,31}
@@ -68,8 +68,8 @@ class Reader {
   InterfaceConfig& interface(std::string_view name, InterfaceConfig::Kind kind, const SourceLocation& place);
   InterfaceConfig* find(std::string_view name);
   bool check_port(std::string_view name, const SourceLocation& place, std::string_view table);
-  // A part of a configuration, as `sonic-cfggen` renders qos.json and buffers.json: its ports are those it names, and
-  // a table that is not in it may be in another part.
+  // A partial configuration, such as the qos.json and buffers.json that `sonic-cfggen` renders: its ports are those it
+  // names, and missing tables may be in another file.
   [[nodiscard]] bool is_part() const { return root_.find("PORT") == nullptr; }
   InterfaceConfig& part_port(std::string_view name, const SourceLocation& place, std::string_view table);
 
@@ -124,13 +124,13 @@ class Reader {
   std::map<std::string, std::size_t, std::less<>> interfaces_;
   std::map<std::string, std::string, std::less<>> lanes_;  // by port
   std::map<std::string, std::int64_t, std::less<>> index_;
-  bool part_told_ = false;  // that there is no PORT table
+  bool part_told_ = false;  // the missing PORT table was reported
   std::map<std::string, PortRows, std::less<>> port_rows_;
   Setting<std::string> management_vrf_;
-  std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};  // errors of shared rows, said once
+  std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};  // errors of shared rows, reported once
 };
 
-// "a|b" as {"a", "b"}: config_db keys.
+// Splits config_db keys: "a|b" becomes {"a", "b"}.
 [[nodiscard]] std::vector<std::string_view> key_parts(std::string_view key);
 
 }  // namespace weft::config::sonic

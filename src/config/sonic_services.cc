@@ -1,4 +1,4 @@
-// SONiC: static routes, BGP neighbors, access lists, and what manages the switch.
+// SONiC: static routes, BGP neighbors, access lists, and management.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace weft::config::sonic {
 namespace {
 
-// A prefix, or an address alone (then /32). Host bits are cut off, as the switch does.
+// A prefix, or a bare address (/32). Host bits are cleared, as on the switch.
 std::optional<Ipv4Prefix> loose_prefix(std::string_view text) {
   const std::size_t slash = text.find('/');
   const auto address = parse_ipv4(text.substr(0, slash));
@@ -27,7 +27,7 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-// Fields of a rule that narrow it in ways AclRule cannot say.
+// Whether the rule has conditions that AclRule cannot express.
 bool narrows_otherwise(const YamlNode& rule) {
   for (const std::string_view key :
        {"L4_SRC_PORT",       "L4_SRC_PORT_RANGE", "TCP_FLAGS",         "DSCP",       "TC",           "IN_PORTS",
@@ -57,7 +57,7 @@ void Reader::read_routes() {
 void Reader::read_route(const YamlEntry& entry) {
   const auto parts = key_parts(entry.key);
   const std::string_view prefix_text = parts.back();
-  if (prefix_text.find(':') != std::string_view::npos) return;  // IPv6 is not followed
+  if (prefix_text.find(':') != std::string_view::npos) return;  // IPv6 is not modeled
   const auto prefix = loose_prefix(prefix_text);
   if (!prefix || parts.size() > 2) {
     error(entry.key_place, fmt::format("{} is not a `prefix` or `vrf|prefix` key", in_backticks(entry.key)));
@@ -142,12 +142,12 @@ void Reader::read_acl_tables() {
   for (const auto& [name, entry] : rows("ACL_TABLE")) {
     const std::string type(field(entry->value, "type").value_or(""));
     (void)choice(entry->value, "stage", {"ingress", "egress", "INGRESS", "EGRESS"});
-    // Mirror, telemetry and IPv6-only tables decide nothing about IPv4 packets.
+    // Mirror, telemetry and IPv6-only tables do not affect IPv4 forwarding.
     if (type.substr(0, 6) == "MIRROR" || type == "L3V6" || type == "MCLAG" || type == "MUX") continue;
     AclConfig& acl = out_.acls.emplace_back();
     acl.name = name;
     acl.place = entry->key_place;
-    acl.permit_rest = type != "CTRLPLANE";  // a data plane table forwards what no rule matches
+    acl.permit_rest = type != "CTRLPLANE";  // a data plane table permits packets that match no rule
     if (type != "CTRLPLANE") bind_acl(acl, entry->value);
   }
   read_acl_rules();
@@ -212,7 +212,7 @@ bool Reader::read_acl_rule(const YamlEntry& entry, std::string_view name, AclCon
   AclRule rule;
   rule.place = entry.key_place;
   rule.permit = *action != "DROP" && *action != "DENY";
-  // A rule that also looks at something else matches less than it seems: a permit may stay, a drop must not count.
+  // A rule with further conditions matches fewer packets than it appears to: a permit is kept, a drop must be ignored.
   if (!rule.permit && narrows_otherwise(object)) return false;
   rule.sequence = 1'000'000 - *priority;  // highest PRIORITY first
   const auto prefix = [&](std::string_view key, Ipv4Prefix& out) {
@@ -260,7 +260,7 @@ void Reader::read_management() {
   }
   read_keys("SNMP_COMMUNITY", management.snmp_communities);
   for (const std::string_view table : {"TACPLUS", "RADIUS", "LDAP", "MGMT_PORT", "NTP", "DNS_OPTIONS", "SNMP"}) {
-    (void)rows(table);  // read elsewhere or of no interest, but not unknown
+    (void)rows(table);  // read elsewhere or not needed, but not unknown
   }
   if (const YamlEntry* aaa = row("AAA", "authentication")) {
     if (const auto login = field(aaa->value, "login")) {

@@ -28,7 +28,7 @@ SonicRead read(std::string text) {
   return result;
 }
 
-// The lossless set-up that SONiC's own templates write, for two ports.
+// The lossless configuration that SONiC's own templates generate, for two ports.
 const char* const kLossless = R"({
 "DEVICE_METADATA": {"localhost": {"hostname": "leaf1", "hwsku": "ACS-SN5600", "bgp_asn": "65001"}},
 "PORT": {
@@ -57,7 +57,7 @@ const char* const kLossless = R"({
 "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0,Ethernet4": {"action": "drop", "detection_time": "200", "restoration_time": "400"}}
 })";
 
-TEST(Sonic, FollowsAMarkingToQueueAndGroup) {
+TEST(Sonic, MapsAMarkingToQueueAndGroup) {
   const SonicRead got = read(kLossless);
   ASSERT_TRUE(got.config);
   EXPECT_FALSE(got.diagnostics.has_errors()) << got.findings();
@@ -108,7 +108,7 @@ TEST(Sonic, ReadsQueuesGroupsAndWatchdog) {
   EXPECT_EQ(got.config->pools[0].shared_headroom.value.count(), 2'000'000);
 }
 
-TEST(Sonic, BlanksAroundANumberAreAWarning) {
+TEST(Sonic, SpacesAroundANumberAreAWarning) {
   const SonicRead got = read(kLossless);
   EXPECT_EQ(got.findings(), "20 `green_min_threshold` has spaces around its value ` 166912`\n");
 }
@@ -152,14 +152,14 @@ TEST(Sonic, WithoutARowEverythingIsLossyClassZero) {
   EXPECT_FALSE(*qos.watchdog.on);
 }
 
-TEST(Sonic, PortsThatSayTheSameShareOneQos) {
+TEST(Sonic, PortsWithEqualSettingsShareOneQos) {
   const SonicRead got = read(kLossless);
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.config->qos.size(), 3U);  // Ethernet0 has a row of its own in BUFFER_PG
   EXPECT_NE(got.config->find("Ethernet0")->qos, got.config->find("Ethernet4")->qos);
 }
 
-TEST(Sonic, AMapNamedGlobalAppliesToEveryPort) {
+TEST(Sonic, GlobalMapAppliesToEveryPort) {
   const SonicRead got = read(R"({"PORT": {"Ethernet0": {}},
     "DSCP_TO_TC_MAP": {"G": {"26": "3"}}, "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "G"}}})");
   ASSERT_TRUE(got.config);
@@ -167,7 +167,7 @@ TEST(Sonic, AMapNamedGlobalAppliesToEveryPort) {
   EXPECT_EQ(*got.qos("Ethernet0").trust, model::TrustMode::dscp);
 }
 
-TEST(Sonic, ADanglingNameIsAnErrorAndLeavesTheSettingOut) {
+TEST(Sonic, DanglingReferenceIsAnErrorAndTheSettingIsIgnored) {
   const SonicRead got = read(R"({"PORT": {"Ethernet0": {}},
 "DSCP_TO_TC_MAP": {"AZURE": {"26": "3"}},
 "PORT_QOS_MAP": {"Ethernet0": {
@@ -189,7 +189,7 @@ TEST(Sonic, DynamicBuffersAreLossless) {
   EXPECT_FALSE(got.qos("Ethernet0").groups[3].xoff.known());
 }
 
-TEST(Sonic, TheBufferManagerGivesHeadroomToPfcPorts) {
+TEST(Sonic, BufferManagerAddsHeadroomToPfcPorts) {
   const SonicRead got = read(R"({"PORT": {"Ethernet0": {"speed": "100000"}, "Ethernet4": {"speed": "100000"}},
     "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "0m"}},
     "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}, "Ethernet4": {"pfc_enable": "3"}}})");
@@ -258,7 +258,7 @@ TEST(Sonic, ReadsAddressesVlansAndVrfs) {
   EXPECT_EQ(got.config->find("eth0")->kind, InterfaceConfig::Kind::management);
 }
 
-TEST(Sonic, TheManagementVrfTakesTheManagementPort) {
+TEST(Sonic, ManagementPortIsInTheManagementVrf) {
   const auto vrf_of_eth0 = [](const std::string& enabled) {
     const SonicRead got = read("{\"MGMT_VRF_CONFIG\": {\"vrf_global\": {\"mgmtVrfEnabled\": \"" + enabled +
                                "\"}}, \"MGMT_INTERFACE\": {\"eth0|10.160.0.0/10\": {}}}");
@@ -301,7 +301,7 @@ TEST(Sonic, ReadsAccessListsHighestPriorityFirst) {
   EXPECT_EQ(got.findings(), "");
   ASSERT_EQ(got.config->acls.size(), 1U);
   const AclConfig& acl = got.config->acls[0];
-  ASSERT_EQ(acl.rules.size(), 2U);  // a drop that also looks at source ports is not one of everything
+  ASSERT_EQ(acl.rules.size(), 2U);  // a drop that also matches source ports does not drop everything
   EXPECT_TRUE(acl.rules[0].permit);
   EXPECT_EQ(to_text(acl.rules[0].source), "10.128.0.9/32");
   EXPECT_EQ(acl.rules[0].port_low, 440);
@@ -311,13 +311,13 @@ TEST(Sonic, ReadsAccessListsHighestPriorityFirst) {
   EXPECT_EQ(*got.config->find("Ethernet0")->acl_in, "OOB");
 }
 
-TEST(Sonic, OtherJsonIsRefused) {
+TEST(Sonic, OtherJsonIsRejected) {
   EXPECT_FALSE(read("{\"kind\": \"Pod\"}").config.has_value());
   EXPECT_FALSE(read("[]").config.has_value());
   EXPECT_FALSE(read("{").config.has_value());
 }
 
-TEST(Sonic, ManyPortsStaySmall) {
+TEST(Sonic, ManyEqualPortsShareOneQos) {
   std::string ports;
   std::string list;
   for (int i = 0; i < 512; ++i) {
@@ -333,7 +333,7 @@ TEST(Sonic, ManyPortsStaySmall) {
   EXPECT_TRUE(*got.qos("Ethernet511").pfc[4]);
 }
 
-// `sonic-cfggen` renders qos.json and buffers.json without the other tables: what they do not hold is not missing.
+// `sonic-cfggen` renders qos.json and buffers.json without the other tables: absent tables are not missing.
 TEST(Sonic, PartWithoutPortTable) {
   const SonicRead got = read(R"({
 "DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}},

@@ -1,5 +1,5 @@
-// Holds the SONiC reader against the accept and reject vectors of SONiC's own YANG models: what the models refuse must
-// be an error, what they accept must not. The vectors are data in YANG form and become config_db.json here.
+// Checks the SONiC reader against the accept and reject vectors of SONiC's own YANG models: what the models reject must
+// be an error, what they accept must not. The vectors are data in YANG form and are converted to config_db.json here.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -20,7 +20,7 @@ namespace {
 
 const std::string kVectors = test_data_dir() + "/schemas/sonic-yang-models/test-vectors/";
 
-// Vectors that are about something the reader does not decide, by the beginning of their name.
+// Vectors about properties that the reader does not check, by prefix of their name.
 struct LeftOut {
   std::string_view name;
   std::string_view reason;

@@ -1,6 +1,5 @@
-// A switch's own configuration, read into one form whatever the dialect: ports, VLANs, VRFs, routes, access lists,
-// quality of service, management. Only what some rule, trace or proof needs is kept; the rest is passed over, and
-// `skipped` says how much. Nothing here judges.
+// Parsed configuration of a switch, in one form for all dialects: ports, VLANs, VRFs, routes, access lists, QoS,
+// management. Keeps only what some rule, trace or proof needs; `skipped` counts the rest. Checks are elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,9 @@ struct InterfaceConfig {
   std::string name;  // Ethernet8, Ethernet1/2/1, swp3s1, Vlan100, mgmt0
   SourceLocation place;
   Kind kind = Kind::other;
-  int cage = 0;   // front panel number from 1
-  int part = 0;   // piece of a split cage, from 0
-  int parts = 1;  // pieces the cage is split into, as far as the file tells
+  int cage = 0;   // front-panel number, from 1
+  int part = 0;   // breakout port of the cage, from 0
+  int parts = 1;  // breakout ports of the cage, as far as the file shows
   Setting<std::string> description;
   Setting<bool> enabled;
   Setting<BitRate> speed;
@@ -35,20 +34,20 @@ struct InterfaceConfig {
   Setting<bool> global_pause;                  // 802.3x in either direction
   Setting<std::string> vrf;                    // absent: the default VRF
   std::vector<Setting<Ipv4Prefix>> addresses;  // the prefix; the port's own address is in `own`
-  std::vector<Ipv4> own;                       // beside `addresses`
+  std::vector<Ipv4> own;                       // parallel to `addresses`
   Setting<int> access_vlan;                    // untagged
-  std::vector<Setting<int>> tagged_vlans;      // every one of a range
-  bool trunk_all = false;                      // a trunk without a list of VLANs
+  std::vector<Setting<int>> tagged_vlans;      // ranges expanded
+  bool trunk_all = false;                      // a trunk without a VLAN list
   int svi_vlan = 0;
   Setting<std::string> acl_in;
   Setting<std::string> acl_out;
-  Setting<std::string> port_channel;  // the bundle it belongs to
+  Setting<std::string> port_channel;  // the port channel it belongs to
   std::uint32_t qos = 0;              // index into SwitchConfig::qos
 };
 
 struct AclRule {
   SourceLocation place;
-  std::int64_t sequence = 0;  // in order of evaluation, lowest first
+  std::int64_t sequence = 0;  // evaluation order, lowest first
   bool permit = false;
   Ipv4Prefix source;  // /0: any
   Ipv4Prefix destination;
@@ -60,7 +59,7 @@ struct AclRule {
 struct AclConfig {
   std::string name;
   SourceLocation place;
-  std::vector<AclRule> rules;  // sorted; what no rule matches is denied
+  std::vector<AclRule> rules;  // sorted; packets that match no rule are denied
   bool permit_rest = false;    // unless this is set (SONiC tables without a final rule)
 };
 
@@ -73,7 +72,7 @@ struct VlanConfig {
 struct VrfConfig {
   std::string name;
   SourceLocation place;
-  std::vector<Setting<std::string>> imports;  // VRFs (or route targets, as text) whose routes come in
+  std::vector<Setting<std::string>> imports;  // VRFs (or route targets, as text) whose routes are imported
   std::vector<Setting<std::string>> exports;
 };
 
@@ -81,9 +80,9 @@ struct RouteConfig {
   SourceLocation place;
   std::string vrf;  // "" for the default VRF
   Ipv4Prefix prefix;
-  Ipv4 next_hop;  // none when it leaves by an interface
+  Ipv4 next_hop;  // none if the route names an interface
   std::string interface;
-  std::string next_hop_vrf;  // a leak into another VRF
+  std::string next_hop_vrf;  // route leak into another VRF
 };
 
 struct NeighborConfig {  // BGP
@@ -110,7 +109,7 @@ struct ManagementConfig {
   std::vector<Setting<std::string>> aaa_servers;  // TACACS+, RADIUS, LDAP
   std::vector<Setting<std::string>> aaa_methods;  // in order: "tacacs+", "local"
   std::vector<Setting<std::string>> snmp_communities;
-  std::vector<Setting<std::string>> default_users;  // accounts that still look factory-made: "admin" without a secret
+  std::vector<Setting<std::string>> default_users;  // accounts with factory settings: "admin" without a secret
   Setting<bool> telnet;
   Setting<bool> lldp;
 };
@@ -122,7 +121,7 @@ struct SwitchConfig {
   Setting<std::string> hardware;  // hwsku or platform
   Setting<std::int64_t> asn;
   std::vector<InterfaceConfig> interfaces;
-  std::vector<PortQos> qos;  // [0]: a port with nothing of its own
+  std::vector<PortQos> qos;  // [0]: a port without QoS settings of its own
   std::vector<AclConfig> acls;
   std::vector<VlanConfig> vlans;
   std::vector<VrfConfig> vrfs;
@@ -133,15 +132,15 @@ struct SwitchConfig {
   Setting<Duration> watchdog_poll;
   Setting<bool> vpc;  // vPC or MLAG domain
   Setting<std::string> vpc_keepalive_vrf;
-  bool ecmp_seed = false;  // an own hash seed is set
+  bool ecmp_seed = false;  // a hash seed is configured
   Setting<std::int64_t> ecmp_seed_value;
-  std::uint32_t skipped = 0;  // objects or lines that no reader of ours looks at
+  std::uint32_t skipped = 0;  // objects or lines that no reader handles
 
   [[nodiscard]] const InterfaceConfig* find(std::string_view name) const;
 };
 
-// Each reads one file that was added to `sources`. What cannot be read is reported; what remains is still given, so
-// that one bad line does not hide the rest of a running configuration. Nothing when it is no such file at all.
+// Each reads one file that was added to `sources`. Unreadable parts are reported and the rest is returned, so one bad
+// line does not hide the rest of a running config. nullopt if the file is of another kind.
 [[nodiscard]] std::optional<SwitchConfig> read_sonic(const Sources& sources, FileId file, Diagnostics& diagnostics);
 [[nodiscard]] std::optional<SwitchConfig> read_nxos(const Sources& sources, FileId file, Diagnostics& diagnostics);
 [[nodiscard]] std::optional<SwitchConfig> read_nvue(const Sources& sources, FileId file, Diagnostics& diagnostics);

@@ -1,4 +1,4 @@
-// The configurations below examples/ are read whole and mean what the cluster file beside them asks for.
+// The configurations below examples/ are read completely and match the cluster file beside them.
 #include <gtest/gtest.h>
 
 #include <fstream>

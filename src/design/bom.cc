@@ -10,7 +10,7 @@ namespace weft::design {
 
 namespace {
 
-// Adds to the line that says the same thing about the same item, or starts one.
+// Adds to the line with the same item and purpose, or starts a new one.
 BomLine& line_for(std::vector<BomLine>& lines, BomLine wanted) {
   for (BomLine& line : lines) {
     if (line.category == wanted.category && line.fabric == wanted.fabric && line.item == wanted.item &&
@@ -52,7 +52,7 @@ bool is_storage_group(const model::Cluster& cluster, const model::DeviceGroup& g
   return *(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)].role == model::PoolRole::storage;
 }
 
-// Servers of one group, by the hardware that each host has (overrides may give some of them another model).
+// Servers of one group, by hardware model (overrides may set another model for some hosts).
 void add_servers_of(const model::Cluster& cluster, const model::DeviceGroup& group, BomLine pattern,
                     std::vector<BomLine>& lines) {
   for (std::uint32_t i = 0; i < group.count; ++i) {
@@ -75,8 +75,8 @@ void add_pools(const model::Cluster& cluster, bool storage, std::vector<BomLine>
   }
 }
 
-// GPUs come in their servers: the line informs, and carries a price only where the price file has one of its own. Their
-// power is in the servers' lines.
+// GPUs are included in their servers: the line is for information, and has a price only if the price file lists one.
+// Their power is in the servers' lines.
 void add_gpus(const model::Cluster& cluster, std::vector<BomLine>& lines) {
   for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr) continue;
@@ -104,8 +104,8 @@ std::string_view side_of(const model::Cluster& cluster, model::DeviceId device) 
   return group.manager ? "manager side" : "host side";
 }
 
-// One transceiver for each cage that has a fibre link: a twin-port cage takes one, whether one or both of its ports are
-// used (NVIDIA DGX SuperPOD H100 RA-11333-001 V11, table 8: 1536 = (32 x 64 + 16 x 64) / 2 on the switches).
+// One transceiver per cage with a fiber link: a twin-port cage has one, whether one or both of its ports are used
+// (NVIDIA DGX SuperPOD H100 RA-11333-001 V11, table 8: 1536 = (32 x 64 + 16 x 64) / 2 on the switches).
 void add_transceivers(const model::Cluster& cluster, std::vector<BomLine>& lines) {
   struct Plug {
     model::DeviceId device;
@@ -147,7 +147,7 @@ void add_transceivers(const model::Cluster& cluster, std::vector<BomLine>& lines
   }
 }
 
-// One line for each kind of cable and ordered length; a splitter is one assembly although it makes several links.
+// One line per kind of cable and ordered length; a splitter is one assembly although it has several links.
 void add_cables(const model::Cluster& cluster, std::vector<BomLine>& lines) {
   struct Kind {
     const model::CableModel* model = nullptr;
@@ -193,7 +193,7 @@ void add_power(const model::Cluster& cluster, std::vector<BomLine>& lines) {
   }
 }
 
-// Takes price and lead time from the item's own entry, and whichever of them it lacks from its category's.
+// Uses price and lead time of the item's own entry, and of its category's entry if one of them is missing.
 void price_line(const Prices& prices, BomLine& line) {
   const PriceItem* own = prices.find(line.item, line.item);
   const PriceItem* general = prices.find(line.category, line.category);
@@ -202,10 +202,10 @@ void price_line(const Prices& prices, BomLine& line) {
     if (!line.unit_price && entry->price.has_value()) line.unit_price = *entry->price;
     if (!line.lead_time && entry->lead_time.has_value()) line.lead_time = *entry->lead_time;
   }
-  if (line.category == "gpu" && !line.unit_price) line.unit_price = Money(0);  // in the price of its server
+  if (line.category == "gpu" && !line.unit_price) line.unit_price = Money(0);  // included in the price of its server
 }
 
-// What a line costs; saturates, since a price file may say anything.
+// The cost of a line; saturates, since a price file may contain any value.
 Money cost_of(const BomLine& line, Money unit_price) {
   return Money(multiply_divide(unit_price.count(), line.count, 1));
 }
@@ -225,8 +225,8 @@ std::optional<Money> total_of(const std::vector<BomLine>& lines, const Wanted& w
 
 Bom make_bom(const model::Cluster& cluster, const Prices* prices) {
   Bom bom;
-  // RDMA switches take longest to arrive, so they are ordered first; then storage, servers, cables and power, the order
-  // of the field's procurement checklist.
+  // RDMA switches have the longest lead time, so they are ordered first; then storage, servers, cables and power, as in
+  // the usual procurement checklist.
   add_switches(cluster, bom.lines);
   add_pools(cluster, true, bom.lines);
   add_pools(cluster, false, bom.lines);
@@ -253,7 +253,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr Duration kWeek(7 * 86'400 * kSecond);
-// Share of the network budget that the field's guideline gives to the out-of-band fabric.
+// Share of the network budget for the out-of-band fabric, by the industry guideline.
 constexpr double kOobShareLow = 3.0;
 constexpr double kOobShareHigh = 5.0;
 
@@ -289,7 +289,8 @@ std::optional<Duration> longest_lead(const Bom& bom) {
   return longest;
 }
 
-// Latest order so that the line arrives no later than the one that takes longest, counted from the first order.
+// Latest time to order the line so that it arrives no later than the line with the longest lead time, counted from the
+// first order.
 std::optional<Duration> order_after(const BomLine& line, const std::optional<Duration>& longest) {
   if (!line.lead_time || !longest) return std::nullopt;
   return *longest - *line.lead_time;
@@ -349,7 +350,7 @@ TableSection phases_table(const Bom& bom) {
     for (const BomLine& line : bom.lines) {
       if (line.phase != phase) continue;
       ++lines;
-      if (line.category != "gpu") pieces += line.count;  // they are in the servers
+      if (line.category != "gpu") pieces += line.count;  // included in the servers
       power += line.power;
       if (line.lead_time && (!longest || *line.lead_time > *longest)) longest = line.lead_time;
     }

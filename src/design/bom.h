@@ -1,4 +1,4 @@
-// The bill of materials of a compiled cluster, in the order in which to buy: switches first, because they arrive last.
+// The bill of materials of a compiled cluster, in procurement order: switches first, because of their lead time.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct BomLine {
   std::string name;
   std::string purpose;  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
   std::int64_t count = 0;
-  Power power;  // of all of them, maximum
+  Power power;  // total, maximum
   std::optional<Money> unit_price;
   std::optional<Duration> lead_time;
 };
 
 struct Bom {
   std::vector<BomLine> lines;  // procurement order
-  std::optional<Money> total;  // only when every line has a price
+  std::optional<Money> total;  // only if every line has a price
   std::optional<Money> network_total;
   std::optional<Money> oob_total;
   std::vector<std::string> unpriced;  // catalog ids without a price

@@ -90,7 +90,7 @@ TEST(Bom, OrdersSwitchesFirst) {
   EXPECT_EQ(count(bom, "server", std::nullopt, "sto"), 0);
 }
 
-TEST(Bom, EveryDeviceCableAndRackIsOnIt) {
+TEST(Bom, ListsEveryDeviceCableAndRack) {
   const auto loaded = load(
       "pools:\n"
       "  - {name: train, server: hgx-h100, count: 8}\n"
@@ -118,7 +118,7 @@ TEST(Bom, EveryDeviceCableAndRackIsOnIt) {
   EXPECT_EQ(power, cluster.total_power());
 }
 
-TEST(Bom, OverriddenHostsAreBoughtAsWhatTheyAre) {
+TEST(Bom, OverriddenHostsAreListedWithTheirOwnModel) {
   const auto loaded = load(
       "pools:\n"
       "  - {name: train, server: hgx-h100, count: 4, overrides: [{hosts: train004, server: hgx-h200}]}\n");
@@ -167,7 +167,7 @@ TEST(Bom, TotalsAddUp) {
   EXPECT_TRUE(bom.unpriced.empty());
 }
 
-TEST(Bom, AGpuHasAPriceOnlyWhereTheFileGivesOne) {
+TEST(Bom, GpuIsPricedOnlyIfThePriceFileListsIt) {
   const auto loaded = load(kSmall);
   ASSERT_NE(loaded->cluster, nullptr);
   const Prices without = prices(*loaded, kEverything);
@@ -187,7 +187,7 @@ TEST(Bom, AbsurdPricesSaturate) {
   EXPECT_EQ(bom.total->count(), INT64_MAX);
 }
 
-TEST(Bom, SaysWhatHasNoPrice) {
+TEST(Bom, ListsItemsWithoutAPrice) {
   const auto loaded = load(kSmall);
   ASSERT_NE(loaded->cluster, nullptr);
   const Prices table = prices(*loaded, "items: [{item: sn5600, price: 1}, {item: cable, price: 1}]\n");
@@ -217,7 +217,7 @@ const Cell* fact(const Document& document, std::string_view key) {
   return nullptr;
 }
 
-TEST(BomView, SaysWhatGatesDeliveryAndWhenToOrderTheRest) {
+TEST(BomView, NamesTheLongestLeadTimeAndLatestOrderDates) {
   const auto loaded = load(kSmall);
   ASSERT_NE(loaded->cluster, nullptr);
   const Prices table = prices(*loaded, kEverything);
@@ -233,7 +233,7 @@ TEST(BomView, SaysWhatGatesDeliveryAndWhenToOrderTheRest) {
   }
 }
 
-TEST(BomView, HoldsTheOutOfBandShareAgainstTheGuideline) {
+TEST(BomView, ComparesTheOutOfBandShareWithTheGuideline) {
   const auto loaded = load(kSmall);
   ASSERT_NE(loaded->cluster, nullptr);
   Bom bom = make_bom(*loaded->cluster, nullptr);
@@ -243,13 +243,13 @@ TEST(BomView, HoldsTheOutOfBandShareAgainstTheGuideline) {
     bom.oob_total = Money(oob * 100);
     return bom_view(*loaded->cluster, bom, &table).notes;
   };
-  // x more of both gives 3 %: (1000 + x) / (100000 + x) = 0.03, so x = 2000 / 0.97.
+  // x more of both is 3 %: (1000 + x) / (100000 + x) = 0.03, so x = 2000 / 0.97.
   EXPECT_THAT(notes(1000), Contains(testing::AllOf(HasSubstr("takes 1.0 %"), HasSubstr("Another 2,061"))));
   EXPECT_THAT(notes(4000), testing::Not(Contains(HasSubstr("guideline is 3-5 %"))));
   EXPECT_THAT(notes(8000), Contains(HasSubstr("takes 8.0 %")));
 }
 
-TEST(BomView, WithoutPricesItIsStillAList) {
+TEST(BomView, ListsItemsWithoutPrices) {
   const auto loaded = load(kSmall);
   ASSERT_NE(loaded->cluster, nullptr);
   const Document view = bom_view(*loaded->cluster, make_bom(*loaded->cluster, nullptr), nullptr);

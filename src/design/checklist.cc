@@ -46,7 +46,7 @@ const model::GpuModel* gpu_of(const model::Cluster& cluster, const model::PoolSp
 
 bool uses_mig(const model::PoolSpec& pool) { return pool.mig.has_value() && !pool.mig->empty(); }
 
-// The n-th, as a list of names: "train, infer".
+// Appends to a comma-separated list of names: "train, infer".
 void append_name(std::string& list, std::string_view name) { list += (list.empty() ? "" : ", ") + std::string(name); }
 
 Verdict workload_ratio(const model::Cluster& cluster) {
@@ -114,7 +114,7 @@ std::optional<Cell> find_fact(const Document& document, std::string_view key) {
 Verdict storage_sized(const model::Cluster& cluster) {
   if (cluster.gpu_count() == 0) return done("no GPUs");
   if (cluster.spec().storage->empty()) return not_done("the cluster file has no storage system");
-  // The same answer as the storage sizing view gives.
+  // The same result as in the storage sizing view.
   const Document view = storage_view(cluster);
   const auto sized = find_fact(view, "sized");
   const auto read = find_fact(view, "read_bytes_per_s");
@@ -158,7 +158,7 @@ Verdict topology(const model::Cluster& cluster) {
   return done(fmt::format("pools {}; {}", names, control.why));
 }
 
-// How GPUs of inference pools are shared; training takes whole ones.
+// How GPUs of inference pools are shared; training uses whole GPUs.
 Verdict gpu_sharing(const model::Cluster& cluster) {
   std::string how;
   for (const model::PoolSpec& pool : pools_of(cluster)) {
@@ -192,8 +192,8 @@ std::optional<model::ChecklistState> stated(const model::Cluster& cluster, std::
 constexpr std::array<std::string_view, 5> kProcurement = {
     "procurement.switches", "procurement.storage", "procurement.servers", "procurement.gpus", "procurement.cabling"};
 
-// Orders cannot be seen in a file, but their order can: what is ordered late while something after it has been ordered
-// already is the classic mistake (GPUs before the network).
+// A file does not show orders, but it does show their sequence: an item ordered after one that should follow it is a
+// common mistake (GPUs before the network).
 Verdict ordered(const model::Cluster& cluster, std::string_view id) {
   if (stated(cluster, id) == model::ChecklistState::done) return unknown("");
   bool after = false;
@@ -224,7 +224,7 @@ Verdict lldp(const model::Cluster&) { return unknown("compare LLDP neighbors wit
 Verdict qos(const model::Cluster& cluster) {
   const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
   for (const model::FabricSpec* fabric : {&*fabrics.backend, &*fabrics.storage}) {
-    if (*fabric->network == model::NetworkKind::infiniband) continue;  // credits, not pauses
+    if (*fabric->network == model::NetworkKind::infiniband) continue;  // credit-based flow control, no PFC
     const std::string_view name = fabric == &*fabrics.backend ? "backend" : "storage";
     if (!*fabric->qos->lossless) return not_done(fmt::format("the {} has no lossless class", name));
     if (!*fabric->qos->pfc_watchdog) return not_done(fmt::format("the PFC watchdog of the {} is off", name));
@@ -326,7 +326,7 @@ struct Item {
   Verdict (*judge)(const model::Cluster&);
 };
 
-// The architect's checklist, phase by phase, in its own order.
+// The deployment checklist, phase by phase, in its original order.
 constexpr std::array<Item, 29> kItems = {{
     {"design.workload-ratio", "design", "Define the ratio of training to inference", workload_ratio},
     {"design.backend-sized", "design", "Size the backend for the GPU count, 400G or more per server", backend_sized},
@@ -359,7 +359,7 @@ constexpr std::array<Item, 29> kItems = {{
     {"observability.as-code", "observability", "Codify all configuration", as_code},
 }};
 
-// What can be known from the file outweighs a statement that it is done; a statement that it is not always counts.
+// Evidence in the file overrides a statement that an item is done; a statement that it is not done always wins.
 Verdict settle(const Verdict& judged, const std::optional<model::ChecklistState>& said, std::string_view id) {
   if (said == model::ChecklistState::not_done && judged.state != ItemState::not_done) {
     return not_done("set in the cluster file");

@@ -1,5 +1,5 @@
-// The five-phase plan (design, procurement, infrastructure, platform, observability) held against a cluster file: each
-// item is done, not done, or cannot be known from the file, and says why.
+// Checks a cluster file against the five-phase deployment plan (design, procurement, infrastructure, platform,
+// observability): each item is done, not done, or cannot be determined from the file, with the reason.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace weft::design {
 enum class ItemState { done, not_done, unknown };
 
 struct ChecklistItem {
-  std::string id;  // "design.backend-sized": the key to use under `checklist:`
+  std::string id;  // "design.backend-sized": its key under `checklist:`
   std::string phase;
   std::string text;
   ItemState state = ItemState::unknown;
@@ -22,7 +22,7 @@ struct ChecklistItem {
 };
 
 [[nodiscard]] std::vector<ChecklistItem> checklist(const model::Cluster& cluster);
-// Ids a file may state under `checklist:`.
+// Ids allowed under `checklist:`.
 [[nodiscard]] std::vector<std::string_view> checklist_ids();
 [[nodiscard]] Document checklist_view(const model::Cluster& cluster);
 

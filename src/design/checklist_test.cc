@@ -41,8 +41,8 @@ tenants: [{name: a, quota: {gpus: 16}}, {name: b, quota: {gpus: 8}}]
 services: [{name: chat, pool: infer, mig: 1g.10gb, min_replicas: 2, max_replicas: 14}]
 )";
 
-// The source checklist: 6, 5, 5, 8 and 5 items in five phases.
-TEST(Checklist, HasTheFivePhasesOfTheSource) {
+// 6, 5, 5, 8 and 5 items in five phases.
+TEST(Checklist, HasFivePhases) {
   const auto loaded = load(kBare);
   ASSERT_NE(loaded->cluster, nullptr);
   std::map<std::string, int> phases;
@@ -59,7 +59,7 @@ TEST(Checklist, HasTheFivePhasesOfTheSource) {
   EXPECT_EQ(checklist_ids().size(), 29U);
 }
 
-TEST(Checklist, KnowsWhatABareFileLeavesOpen) {
+TEST(Checklist, ReportsOpenItemsOfAMinimalFile) {
   const auto loaded = load(kBare);
   ASSERT_NE(loaded->cluster, nullptr);
   const model::Cluster& cluster = *loaded->cluster;
@@ -75,7 +75,7 @@ TEST(Checklist, KnowsWhatABareFileLeavesOpen) {
   EXPECT_THAT(item(cluster, "procurement.switches").why, HasSubstr("checklist: {procurement.switches: done}"));
 }
 
-TEST(Checklist, KnowsWhatACompleteFileDecides) {
+TEST(Checklist, ReportsDoneItemsOfACompleteFile) {
   const auto loaded = load(kComplete);
   ASSERT_NE(loaded->cluster, nullptr);
   for (const char* id : {"design.workload-ratio", "design.backend-sized", "design.rdma-choice", "design.storage-sized",
@@ -86,7 +86,7 @@ TEST(Checklist, KnowsWhatACompleteFileDecides) {
   }
 }
 
-TEST(Checklist, SeesMistakesInThePlan) {
+TEST(Checklist, DetectsMistakesInThePlan) {
   const auto loaded = load(
       "pools:\n"
       "  - {name: train, server: hgx-h100, count: 4}\n"
@@ -105,7 +105,7 @@ TEST(Checklist, SeesMistakesInThePlan) {
   EXPECT_EQ(item(cluster, "platform.autoscaling").state, ItemState::not_done);
 }
 
-TEST(Checklist, TakesStatementsForWhatAFileCannotShow) {
+TEST(Checklist, AcceptsStatementsForItemsTheFileCannotShow) {
   const auto loaded = load(kBare +
                            "checklist:\n"
                            "  procurement.servers: done\n"
@@ -120,14 +120,14 @@ TEST(Checklist, TakesStatementsForWhatAFileCannotShow) {
   EXPECT_EQ(item(cluster, "infrastructure.racked").state, ItemState::done);
   EXPECT_EQ(item(cluster, "observability.alerts").state, ItemState::not_done);
   EXPECT_EQ(item(cluster, "design.backend-sized").state, ItemState::not_done);
-  // A statement does not outweigh what the file shows.
+  // A statement does not override evidence in the file.
   EXPECT_EQ(item(cluster, "platform.quotas").state, ItemState::not_done);
   EXPECT_THAT(item(cluster, "platform.quotas").why, HasSubstr("set to done in the cluster file, but"));
   EXPECT_THAT(checklist_view(cluster).notes,
               testing::ElementsAre(testing::AllOf(HasSubstr("`observability.alert`"), HasSubstr("did you mean"))));
 }
 
-// Mistake number one of the field: GPUs bought before the network.
+// A common mistake: GPUs ordered before the network.
 TEST(Checklist, OrderingServersBeforeSwitchesIsAMistake) {
   const auto loaded = load(kBare + "checklist: {procurement.gpus: done}\n");
   ASSERT_NE(loaded->cluster, nullptr);

@@ -30,7 +30,7 @@ std::vector<std::string_view> ids_of(const Models& models) {
   return out;
 }
 
-// "unknown GPU `h100`; did you mean ...": people leave the form factor out, so ids that begin with the word count too.
+// "unknown GPU `h100`; did you mean ...": users omit the form factor, so ids that begin with the word match too.
 template <class Models>
 Error unknown_id(std::string_view what, std::string_view id, const Models& models) {
   const std::vector<std::string_view> known = ids_of(models);
@@ -52,7 +52,7 @@ bool speaks(const model::Catalog& catalog, const model::PortGroup* ports, model:
   return nic == nullptr || std::find(nic->networks->begin(), nic->networks->end(), network) != nic->networks->end();
 }
 
-// The usual server for a GPU: NVIDIA's own on InfiniBand, an open one on Ethernet, else the one with the fastest
+// The default server for a GPU: NVIDIA's own on InfiniBand, an open one on Ethernet, else the one with the fastest
 // backend.
 const model::ServerModel* default_server(const model::Catalog& catalog, const model::GpuModel& gpu,
                                          model::NetworkKind network) {
@@ -106,11 +106,11 @@ Status choose_server(const model::Catalog& catalog, Plan& plan) {
 
 // --- Which switches can be cabled to which servers ------------------------------------------------------------------
 
-// A host port as its switch sees it.
+// A host port that a switch must support.
 struct HostEnd {
   model::FormFactor form;
   std::uint32_t per_cage;
-  std::vector<BitRate> speeds;  // most wanted first
+  std::vector<BitRate> speeds;  // in order of preference
 };
 
 HostEnd host_end(const model::PortGroup& ports) {
@@ -133,7 +133,8 @@ class Cabling {
  public:
   explicit Cabling(const model::Catalog& catalog) : chooser_(catalog) {}
 
-  // The mode in which a switch takes a host port over a run of 30 m, at the first of its speeds that the switch has.
+  // The mode of a switch for a host port over a run of 30 m, at the first of the host's speeds that the switch
+  // supports.
   std::optional<Mode> mode_for(const model::SwitchModel& model, const HostEnd& host, model::NetworkKind network) {
     for (const BitRate speed : host.speeds) {
       const std::vector<Mode> modes = modes_at(model, speed);
@@ -146,7 +147,7 @@ class Cabling {
     return std::nullopt;
   }
 
-  // The speed between two such switches, where the hosts' own cannot be cabled (two split ends do not meet).
+  // The speed between two such switches if the hosts' speed cannot be cabled (two split ends cannot be joined).
   std::optional<BitRate> uplink_instead_of(const model::SwitchModel& model, BitRate hosts, model::NetworkKind network) {
     std::vector<BitRate> speeds = {hosts};
     for (const model::CageGroup& cages : *model.cages) {
@@ -163,7 +164,7 @@ class Cabling {
     return std::nullopt;
   }
 
-  // Whether every host can be cabled without the file asking for a certain breakout.
+  // Whether every host can be cabled without a breakout set in the file.
   bool takes_all(const model::SwitchModel& model, const std::vector<HostEnd>& hosts, model::NetworkKind network) {
     return std::all_of(hosts.begin(), hosts.end(), [&](const HostEnd& host) {
       const auto mode = mode_for(model, host, network);
@@ -184,8 +185,8 @@ class Cabling {
   std::vector<model::Medium> media_;
 };
 
-// The switch that can carry the hosts: at the full speed of the first where that matters, then a usual one, then the
-// one with most ports.
+// The switch that supports the hosts: at the full speed of the first if required, then a common model, then the one
+// with the most ports.
 const model::SwitchModel* choose_leaf(const model::Catalog& catalog, Cabling& cabling,
                                       const std::vector<HostEnd>& hosts, model::NetworkKind network,
                                       const std::vector<std::string_view>& usual, bool full_speed = true) {
@@ -209,7 +210,7 @@ std::vector<std::string_view> usual_leaves(model::NetworkKind network) {
   return {"sn5600", "sn5400", "sn4700"};
 }
 
-// How the chosen leaf meets hosts and spines; false when it cannot meet the hosts.
+// The modes of the chosen leaf for hosts and spines; false if it does not support the hosts.
 bool choose_backend_mode(Cabling& cabling, const HostEnd& host, Plan& plan) {
   const auto mode = cabling.mode_for(*plan.backend_leaf, host, plan.request.network);
   if (!mode) return false;
@@ -274,7 +275,7 @@ Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Pl
     if (const model::PortGroup* ports = model::port_group(*member, model::PortUse::frontend))
       frontend.push_back(host_end(*ports));
   }
-  // Storage follows the backend's network where every card on it can.
+  // Storage uses the backend's network if every NIC on it supports that.
   const bool infiniband = plan.request.network == model::NetworkKind::infiniband &&
                           std::all_of(on_storage.begin(), on_storage.end(), [&](const model::PortGroup* ports) {
                             return speaks(catalog, ports, model::NetworkKind::infiniband);
@@ -293,7 +294,7 @@ Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Pl
       cabling.takes_all(*large, frontend, model::NetworkKind::ethernet)) {
     plan.large_frontend = large;
   }
-  // The lifeline must not share a vendor's failure with what it rescues.
+  // The out-of-band network must not share a vendor's failure with the networks it is needed to recover.
   for (const std::string_view id : {"arista-7010tx-48", "nexus-9348gc-fx3", "sn2201", "plain-1g-48"}) {
     const model::SwitchModel* model = catalog.switch_model(id);
     if (model == nullptr) continue;
@@ -307,7 +308,7 @@ Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Pl
   return {};
 }
 
-// Subnet managers of InfiniBand fabrics, where one can be cabled to the leaves.
+// Subnet managers of InfiniBand fabrics, if one can be cabled to the leaves.
 std::optional<Manager> choose_manager(const model::Catalog& catalog, Cabling& cabling, const model::SwitchModel& leaf) {
   if (*leaf.network != model::NetworkKind::infiniband) return std::nullopt;
   for (const std::string_view id : kManagers) {

@@ -1,5 +1,5 @@
-// Which models of the catalog a design is made of: the server for the GPU, and switches that can be cabled to it and
-// to what stands beside it. Made before anything is counted, so that an impossible request fails at once.
+// Selects the catalog models of a design: the server for the GPU, and switches that can be cabled to it and to the
+// other servers. Done before sizing, so that an impossible request fails at once.
 #pragma once
 
 #include "base/result.h"
@@ -7,7 +7,7 @@
 
 namespace weft::design {
 
-// By the plan's request alone.
+// Depends only on the plan's request.
 [[nodiscard]] Status choose_models(const model::Catalog& catalog, Plan& plan);
 
 }  // namespace weft::design

@@ -87,8 +87,8 @@ void write_pools(const Plan& plan, FileText& out) {
   out.line(0, "# Pools are placed on the floor in this order, starting at the switches.");
   out.line(0, "pools:");
   if (plan.training > 0) write_gpu_pool(plan, "train", "training", plan.training, out);
-  // Login nodes mount storage: on a large floor its leaves must stand near them. On a small one they go first, which
-  // leaves the GPU servers the lower half of a /24.
+  // Login nodes mount storage: on a large floor its leaves must be near them. On a small one they are listed first,
+  // which leaves the lower half of a /24 to the GPU servers.
   if (!plan.row_switches) write_service_pools(out);
   write_storage_pools(plan, out);
   if (plan.inference > 0) {
@@ -109,7 +109,7 @@ void write_pools(const Plan& plan, FileText& out) {
   out.line(1, "- {{name: jump, role: jump, server: jump-1u, count: 2}}");
 }
 
-// Eight /13 for the rails and as large blocks for the rest, where the default /16 would be too small.
+// Eight /13 for the rails and equally large blocks for the rest, if the default /16 would be too small.
 bool needs_large_subnets(const Plan& plan) { return plan.servers > 2'000; }
 
 void write_managers(const std::optional<Manager>& manager, std::string_view name, FileText& out) {
@@ -161,7 +161,7 @@ void write_fabrics(const Plan& plan, FileText& out) {
   if (needs_large_subnets(plan)) {
     out.line(2, "subnets: [10.16.0.0/12]");
   } else {
-    // A /24 only where each pool can grow in it: pools are spread over it.
+    // A /24 only if each pool can grow in it: pools are spread over it.
     const bool small = plan.training <= 40 && plan.inference <= 16 && plan.heads <= 16;
     out.line(2, "subnets: [{}]", small ? "10.20.50.0/24" : "10.20.0.0/16");
   }
@@ -241,7 +241,7 @@ std::string write_file_text(const Plan& plan) {
   out.blank();
   out.line(0, "control_plane: {{kind: kubernetes, pool: infra, etcd_members: 3}}");
   out.blank();
-  // One server cannot be shared out: it is what its pool is.
+  // A single server is not split between training and inference.
   const std::int64_t inference = plan.servers > 1 ? plan.request.inference_percent : (plan.inference > 0 ? 100 : 0);
   out.line(0,
            "# The checkpoint is that of the largest published model for this number of GPUs: set yours. Add "

@@ -1,5 +1,5 @@
-// The text of a designed cluster's file, with the comments that tell its owner why it says what it says: the file is
-// theirs to read and edit, not a dump of the plan.
+// Writes a designed cluster as a cluster file, with comments that explain its values: the file is meant to be read and
+// edited by its owner.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ void size_storage(Plan& plan) {
   plan.checkpoint = round_up(checkpoint_rate * kCheckpointSeconds);
   plan.target.write = std::max(plan.target.write, plan.checkpoint / kCheckpointSeconds);
   const model::ServerModel& server = *plan.storage_server;
-  // At least two of each: a system on one box goes down with it.
+  // At least two of each: a system with one server is a single point of failure.
   const auto enough = [](Bytes wanted, Bytes each) {
     return std::max<std::int64_t>(2, divide_up(wanted.count(), each.count()));
   };
@@ -44,14 +44,14 @@ void size_floor(const model::Catalog& catalog, Plan& plan) {
   std::int64_t per_rack = std::clamp<std::int64_t>(rating / each, 1, std::max<std::int64_t>(1, height));
   const bool rack_scale = plan.server->nvlink_domain.has_value() && *plan.server->nvlink_domain > *plan.server->gpus;
   if (rack_scale) {
-    // All of an NVLink domain stands in one rack, fed by enough strips that half of them carry it.
+    // An NVLink domain is in one rack, with enough PDUs that half of them can carry it.
     per_rack = *plan.server->nvlink_domain / *plan.server->gpus;
     plan.per_rack = per_rack;
     plan.pdus_per_rack = std::min<std::int64_t>(8, 2 * divide_up((each * per_rack).count(), rating.count()));
   }
   plan.racks = divide_up(plan.training, per_rack) + divide_up(plan.inference, per_rack);
-  // Copper and short optics reach across four rows; beyond that leaves go to the ends of rows, and rows grow so that
-  // the floor stays about square (racks 0.6 m wide, rows 3 m apart).
+  // Copper and short-reach optics span four rows; beyond that, leaves are placed end-of-row, and rows get longer so
+  // that the floor stays about square (racks 0.6 m wide, rows 3 m apart).
   plan.row_switches = plan.racks > 4 * kDefaultRowLength;
   if (plan.row_switches) {
     const auto square = static_cast<std::int64_t>(std::sqrt(5.0 * static_cast<double>(plan.racks)));
@@ -62,7 +62,7 @@ void size_floor(const model::Catalog& catalog, Plan& plan) {
 void size_pools(Plan& plan) {
   const std::int64_t percent = plan.request.inference_percent;
   plan.inference = (plan.servers * percent + 50) / 100;
-  // Each kind that is asked for gets a server, where there are two.
+  // Each requested role gets at least one server if there are two.
   if (plan.servers > 1 && percent > 0) plan.inference = std::max<std::int64_t>(1, plan.inference);
   if (plan.servers > 1 && percent < 100) plan.inference = std::min(plan.inference, plan.servers - 1);
   plan.training = plan.servers - plan.inference;
@@ -79,15 +79,15 @@ void size_pools(Plan& plan) {
   }
 }
 
-// Every leaf of the frontend reaches every spine, so the spine's radix bounds it: 64 ports of 100G serve about 1,500
-// servers at 3:1. Larger leaves with 400G uplinks serve about 24,000.
+// Every leaf of the frontend reaches every spine, so the spine's radix limits its size: 64 ports of 100G serve about
+// 1,500 servers at 3:1. Larger leaves with 400G uplinks serve about 24,000.
 void size_frontend(Plan& plan) {
   if (plan.frontend_hosts() > kManyFrontendHosts && plan.large_frontend != nullptr) {
     plan.frontend_leaf = plan.large_frontend;
   }
 }
 
-// Where leaves stand in rows, their uplinks are longer than 25G optics reach over split fibre.
+// Uplinks of end-of-row leaves are longer than the reach of 25G optics over split fiber.
 void size_oob(const model::Catalog& catalog, Plan& plan) {
   const model::SwitchModel* leaf = catalog.switch_model("nexus-9348gc-fx3");
   const model::SwitchModel* spine = catalog.switch_model("nexus-9364c-gx");

@@ -1,6 +1,5 @@
-// What a design has decided: which models, and how many of each. The choices fill it in (design_choices.h), sizes
-// follow from a number of servers, and the cluster file is written from it (design_file.h). Only for the designer: the
-// names here are its own words.
+// The decisions of a design: which models, and how many of each. design_choices.h selects the models, sizes follow from
+// the number of servers, and the cluster file is written from the plan (design_file.h). Internal to the designer.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ inline constexpr std::int64_t kDefaultRowLength = 16;  // site.row_length
 
 [[nodiscard]] inline std::string rate_text(Bytes per_second) { return about(per_second) + "/s"; }
 
-// How cages of a switch run at a speed; `best` is what a file gets that asks for nothing.
+// How cages of a switch run at a speed; `best` marks the mode that a file gets by default.
 struct Mode {
   const model::CageGroup* cages;
   model::Breakout breakout;
@@ -36,13 +35,13 @@ struct Mode {
   [[nodiscard]] std::int64_t ports() const { return *cages->count * breakout.ports; }
 };
 
-// A subnet manager and how a leaf takes it.
+// A subnet manager and its mode on a leaf.
 struct Manager {
   std::string_view server;
   Mode mode;
 };
 
-// Everything the file will say.
+// The contents of the file.
 struct Plan {
   DesignRequest request;
   const model::GpuModel* gpu = nullptr;
@@ -50,20 +49,20 @@ struct Plan {
   const model::SwitchModel* backend_leaf = nullptr;
   const model::SwitchModel* storage_leaf = nullptr;
   const model::SwitchModel* frontend_leaf = nullptr;
-  const model::SwitchModel* large_frontend = nullptr;  // for many hosts, at 100G; null where it cannot be cabled
+  const model::SwitchModel* large_frontend = nullptr;  // for many hosts, at 100G; null if it cannot be cabled
   const model::SwitchModel* oob_leaf = nullptr;
   const model::SwitchModel* oob_spine = nullptr;  // null: the default
   const model::ServerModel* storage_server = nullptr;
   std::optional<model::Breakout> backend_breakout;
   std::optional<BitRate> backend_uplink;
-  std::optional<Manager> backend_manager;  // none where no leaf takes one
+  std::optional<Manager> backend_manager;  // none if no leaf supports one
   std::optional<Manager> storage_manager;
-  std::string without_managers;  // why they were left out
+  std::string without_managers;  // why they were omitted
   model::NetworkKind storage_network = model::NetworkKind::ethernet;
   std::int64_t servers = 0;
   std::int64_t training = 0;
   std::int64_t inference = 0;
-  std::int64_t heads = 0;  // split profile: what mounts storage for the GPU servers
+  std::int64_t heads = 0;  // split profile: head nodes, which mount storage for the GPU servers
   std::int64_t data_servers = 0;
   std::int64_t checkpoint_servers = 0;
   ThroughputNeed target;
@@ -81,7 +80,7 @@ struct Plan {
   [[nodiscard]] std::int64_t frontend_hosts() const { return (heads > 0 ? heads : servers) + 5; }
 };
 
-// The plan for so many servers, its models chosen before.
+// Sizes the plan for this number of servers; the models must have been chosen.
 [[nodiscard]] Plan size_plan(const model::Catalog& catalog, Plan plan, std::int64_t servers);
 
 }  // namespace weft::design

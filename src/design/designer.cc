@@ -25,7 +25,7 @@ struct Built {
   std::string first_error;
 };
 
-// Reads the text back and compiles it, as a user would.
+// Parses the text and compiles it, as a user would.
 Built build_once(const Plan& plan, const std::shared_ptr<const model::Catalog>& catalog) {
   Built built;
   built.yaml = write_file_text(plan);
@@ -48,8 +48,8 @@ Built build_once(const Plan& plan, const std::shared_ptr<const model::Catalog>& 
   return built;
 }
 
-// Central racks that switches and small pools need to carry their power with one feed lost; nothing when what was built
-// is enough. Racks are filled in turn, so the fullest may exceed the mean by one device.
+// Number of central racks that switches and small pools need for their power with one feed lost; nullopt if the built
+// number is enough. Racks are filled round-robin, so the fullest may exceed the mean by one device.
 std::optional<std::int64_t> more_service_racks(const model::Cluster& cluster) {
   Power drawn;
   Power limit;
@@ -72,8 +72,8 @@ std::optional<std::int64_t> more_service_racks(const model::Cluster& cluster) {
   return std::max(racks + 1, divide_up(drawn.count(), (limit - largest).count()));
 }
 
-// Builds, then mends what only the built cluster shows: too few service racks, or leaves too full (or too far) for
-// subnet managers.
+// Builds, then fixes problems that only the built cluster shows: too few service racks, or no free port (or no
+// reachable one) for subnet managers.
 Built build(Plan& plan, const std::shared_ptr<const model::Catalog>& catalog) {
   Built built = build_once(plan, catalog);
   for (std::optional<Manager> Plan::*manager : {&Plan::backend_manager, &Plan::storage_manager}) {
@@ -101,9 +101,9 @@ Error not_buildable(const Plan& plan, const Built& built) {
                              built.diagnostics));
 }
 
-// The largest cluster that draws no more than the budget. Power grows with the count, so the interval between a size
-// that fits and one that does not is halved; the next guess follows the last size's power per server, which ends the
-// search in a few steps. Every step is a whole cluster, compiled.
+// The largest cluster within the power budget. Power grows with the count, so this is a bisection between a size that
+// fits and one that does not; the next guess uses the last size's power per server, which converges in a few steps.
+// Every step compiles a whole cluster.
 Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const model::Catalog>& catalog) {
   const Power budget = *start.request.power;
   std::int64_t fits = 0;
@@ -127,7 +127,7 @@ Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const model::Cat
       if (guess == 1) least = power;
       guess = std::min(scaled, guess - 1);
     }
-    // A guess at the edge of a wide interval gains little: take the middle then.
+    // A guess near the end of a wide interval gains little: use the middle instead.
     if (too_many - fits > 8 && (guess <= fits + 1 || guess >= too_many - 1)) guess = fits + (too_many - fits) / 2;
   }
   if (best) return *best;

@@ -1,4 +1,4 @@
-// From a scale and a workload to a commented cluster file.
+// Generates a commented cluster file from a scale and a workload.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace weft::design {
 
 struct DesignRequest {
   std::string name = "cluster";
-  std::optional<std::int64_t> gpus;  // exactly one of the three says how large
+  std::optional<std::int64_t> gpus;  // exactly one of the three sets the size
   std::optional<std::int64_t> servers;
-  std::optional<Power> power;  // everything in the room, cooling apart
+  std::optional<Power> power;  // the whole site, without cooling
   std::string gpu = "h100-sxm";
   std::string server;  // catalog id; empty: the default server for the GPU
   model::NetworkKind network = model::NetworkKind::ethernet;
@@ -30,7 +30,7 @@ struct DesignRequest {
 
 struct DesignAnswer {
   std::string yaml;                // the cluster file, commented
-  std::vector<std::string> notes;  // decisions worth telling, for stderr
+  std::vector<std::string> notes;  // notable decisions, for stderr
 };
 
 [[nodiscard]] Result<DesignAnswer> design_cluster(const DesignRequest& request,

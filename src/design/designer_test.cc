@@ -26,7 +26,7 @@ class Designer : public testing::Test {
 
   static Result<DesignAnswer> design(const DesignRequest& request) { return design_cluster(request, *catalog_); }
 
-  // The design, loaded as a user would load it.
+  // Loads the design as a user would.
   static std::unique_ptr<model::Loaded> load(const DesignRequest& request) {
     const auto answer = design(request);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().text());
@@ -81,7 +81,7 @@ TEST_F(Designer, AThousandH100sAre128Servers) {
 }
 
 // The reference architecture's row for 4 SU: 32 leaves and 16 spines of QM9700.
-TEST_F(Designer, InfiniBandGivesDgxOnQuantum) {
+TEST_F(Designer, InfiniBandUsesDgxOnQuantum) {
   DesignRequest request = servers(128);
   request.network = model::NetworkKind::infiniband;
   const auto loaded = load(request);
@@ -93,7 +93,7 @@ TEST_F(Designer, InfiniBandGivesDgxOnQuantum) {
   EXPECT_EQ(loaded->cluster->fabric(model::FabricKind::backend).spines, 16U);
 }
 
-TEST_F(Designer, RoundsUpToWholeServersAndSaysSo) {
+TEST_F(Designer, RoundsUpToWholeServersWithANote) {
   const auto answer = design(gpus(1001));
   ASSERT_TRUE(answer.ok()) << answer.error().text();
   EXPECT_THAT(answer->yaml, HasSubstr("count: 126"));
@@ -101,7 +101,7 @@ TEST_F(Designer, RoundsUpToWholeServersAndSaysSo) {
   EXPECT_THAT(design(gpus(1008))->notes, Not(Contains(HasSubstr("rounded up"))));
 }
 
-TEST_F(Designer, KeepsTheFabricsApart) {
+TEST_F(Designer, KeepsTheFabricsSeparate) {
   const auto loaded = load(servers(32));
   ASSERT_NE(loaded, nullptr);
   const model::Spec& spec = loaded->cluster->spec();
@@ -114,7 +114,7 @@ TEST_F(Designer, KeepsTheFabricsApart) {
   EXPECT_FALSE(*spec.fabrics->oob->uplink_to_frontend);
 }
 
-// The field's plan: 10.20.50.0/24 on the frontend where it has room to grow, else 10.20.0.0/16.
+// The address plan: 10.20.50.0/24 on the frontend if it has room for growth, else 10.20.0.0/16.
 TEST_F(Designer, FrontendSubnetFollowsTheSize) {
   const auto subnet = [](const model::Cluster& cluster) {
     return to_text(cluster.spec().fabrics->frontend->subnets->front());
@@ -136,7 +136,7 @@ TEST_F(Designer, IsShortAndCommented) {
   EXPECT_GE(std::count(answer->yaml.begin(), answer->yaml.end(), '#'), 10);
 }
 
-// What a design leaves open in the first phase of the checklist would have to be redone by hand.
+// Items of the checklist's first phase that a design leaves open would have to be done by hand.
 TEST_F(Designer, CompletesTheDesignPhase) {
   for (const std::int64_t inference : {0, 25, 100}) {
     for (const std::int64_t count : {2, 32, 200}) {
@@ -169,7 +169,7 @@ TEST_F(Designer, StorageMeetsTheClassItWasSizedFor) {
   }
 }
 
-TEST_F(Designer, InferenceGetsAPoolOfItsOwnWithMig) {
+TEST_F(Designer, InferenceGetsItsOwnPoolWithMig) {
   DesignRequest request = servers(40);
   request.inference_percent = 30;
   const auto loaded = load(request);
@@ -184,7 +184,7 @@ TEST_F(Designer, InferenceGetsAPoolOfItsOwnWithMig) {
   EXPECT_FALSE(loaded->cluster->spec().services->empty());
 }
 
-TEST_F(Designer, GpusWithoutMigAreSharedInTime) {
+TEST_F(Designer, GpusWithoutMigAreTimeSliced) {
   DesignRequest request = servers(8);
   request.gpu = "mi300x";
   request.inference_percent = 50;
@@ -212,7 +212,7 @@ TEST_F(Designer, SplitProfileKeepsGpuServersOnTheBackend) {
   EXPECT_EQ(head_fabrics, (std::set{model::FabricKind::storage, model::FabricKind::frontend, model::FabricKind::oob}));
 }
 
-TEST_F(Designer, PowerGivesTheLargestClusterThatFits) {
+TEST_F(Designer, PowerBudgetYieldsTheLargestClusterThatFits) {
   DesignRequest request;
   request.power = watts(1'000'000);
   const auto loaded = load(request);
@@ -223,7 +223,7 @@ TEST_F(Designer, PowerGivesTheLargestClusterThatFits) {
   EXPECT_GT(one_more->cluster->total_power(), watts(1'000'000));
 }
 
-TEST_F(Designer, PowerThatFeedsNothingIsRefused) {
+TEST_F(Designer, TooLittlePowerIsAnError) {
   DesignRequest request;
   request.power = watts(1000);
   EXPECT_THAT(error(request), HasSubstr("less than the power of one hgx-h100 (10.2kW)"));
@@ -290,7 +290,7 @@ TEST_F(Designer, MixesProfilesAndNetworksAtEverySize) {
   }
 }
 
-TEST_F(Designer, TakesLeafPlanesAndOversubscription) {
+TEST_F(Designer, AcceptsLeafPlanesAndOversubscription) {
   DesignRequest request = servers(64);
   request.leaf = "nexus-9364d-gx2a";
   request.oversubscription = Ratio{2, 1};
@@ -309,7 +309,7 @@ TEST_F(Designer, TakesLeafPlanesAndOversubscription) {
   EXPECT_THAT(error(planes), HasSubstr("cannot be split over 2 planes"));
 }
 
-TEST_F(Designer, RefusesNonsense) {
+TEST_F(Designer, RejectsInvalidRequests) {
   EXPECT_THAT(error({}), HasSubstr("exactly one"));
   DesignRequest both = gpus(8);
   both.servers = 1;
@@ -346,7 +346,7 @@ TEST_F(Designer, RefusesNonsense) {
   EXPECT_THAT(error(request), HasSubstr("connects mi300x to infiniband"));
 }
 
-TEST_F(Designer, TheSameRequestGivesTheSameFile) {
+TEST_F(Designer, SameRequestYieldsTheSameFile) {
   const auto first = design(gpus(777));
   const auto second = design(gpus(777));
   ASSERT_TRUE(first.ok() && second.ok());

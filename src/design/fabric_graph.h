@@ -1,5 +1,5 @@
-// The switches of one fabric as a graph, and where it can be cut. Hosts are not nodes: servers do not
-// forward, so two rails that only servers have in common are separate. Parallel cables are one edge with a count.
+// The switches of one fabric as a graph, with its cut nodes and bridges. Hosts are not nodes: servers do not forward,
+// so two rails connected only through servers are separate. Parallel cables are one edge with a count.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ class FabricGraph {
   [[nodiscard]] std::span<const model::DeviceId> switches() const { return switches_; }
   [[nodiscard]] std::uint32_t node_of(model::DeviceId id) const {
     return node_of_[model::index_of(id)];
-  }  // kNotInGraph: not in it
+  }  // kNotInGraph: not in the graph
   [[nodiscard]] const Trunk& trunk(std::uint32_t edge) const { return trunks_[edge]; }
-  // Cables of hosts that end on a switch.
+  // Host cables that end on a switch.
   [[nodiscard]] std::uint32_t hosts_on(std::uint32_t node) const { return hosts_[node]; }
   // Cables whose loss alone splits the graph.
   [[nodiscard]] std::vector<model::CableId> bridges() const;
@@ -39,7 +39,7 @@ class FabricGraph {
   std::vector<model::DeviceId> switches_;
   std::vector<std::uint32_t> node_of_;
   std::vector<std::uint32_t> hosts_;
-  std::vector<Trunk> trunks_;  // beside the graph's edges
+  std::vector<Trunk> trunks_;  // parallel to the graph's edges
   Graph graph_ = Graph::undirected(0, {});
   CutPoints cuts_;
 };

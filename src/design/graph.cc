@@ -7,11 +7,11 @@ namespace {
 
 constexpr std::uint32_t kUnseen = 0xFFFFFFFFU;
 
-// One node of the walk that has arcs left to look at.
+// A node of the traversal with arcs left to visit.
 struct Step {
   std::uint32_t node = 0;
   std::uint32_t by_edge = kUnseen;
-  std::uint32_t next = 0;  // arc to look at
+  std::uint32_t next = 0;  // next arc to visit
 };
 
 class CutPointSearch {
@@ -45,7 +45,7 @@ class CutPointSearch {
       const auto arcs = graph_.arcs(step.node);
       if (step.next < arcs.size()) {
         const Graph::Arc arc = arcs[step.next++];
-        if (arc.edge == step.by_edge) continue;  // the edge it came by; a parallel one has another number
+        if (arc.edge == step.by_edge) continue;  // the edge to the parent; a parallel one has another number
         if (order_[arc.to] != kUnseen) {
           low_[step.node] = std::min(low_[step.node], order_[arc.to]);
         } else {
@@ -68,8 +68,8 @@ class CutPointSearch {
 
   const Graph& graph_;
   CutPoints found_;
-  std::vector<std::uint32_t> order_;  // when a node was first seen
-  std::vector<std::uint32_t> low_;    // earliest node that it or what hangs below it reaches
+  std::vector<std::uint32_t> order_;  // when a node was first visited
+  std::vector<std::uint32_t> low_;    // earliest node reachable from it or its descendants
   std::vector<Step> path_;
   std::uint32_t clock_ = 0;
 };
@@ -96,13 +96,13 @@ Graph::Graph(std::uint32_t nodes, std::vector<Edge> edges, bool both_ways)
 
 CutPoints cut_points(const Graph& undirected) { return CutPointSearch(undirected).run(); }
 
-// Tarjan's algorithm with the walk's stack kept by hand.
+// Tarjan's algorithm with an explicit stack.
 std::vector<std::uint32_t> strong_components(const Graph& directed) {
   const std::uint32_t count = directed.nodes();
   std::vector<std::uint32_t> component(count, kUnseen);
   std::vector<std::uint32_t> order(count, kUnseen);
   std::vector<std::uint32_t> low(count, kUnseen);
-  std::vector<std::uint32_t> open;  // seen, not yet in a component
+  std::vector<std::uint32_t> open;  // visited, not yet in a component
   std::vector<Step> path;
   std::uint32_t clock = 0;
   std::uint32_t components = 0;

@@ -1,6 +1,6 @@
-// Graphs as flat arrays, and the linear-time questions that failure analysis asks of them: what falls apart without one
-// node or one edge (Tarjan 1972, Hopcroft and Tarjan 1973), and what depends on itself (strongly connected components).
-// No function recurses, so graphs of any depth are allowed. Independent of clusters.
+// Graphs as flat arrays, with the linear-time algorithms of failure analysis: cut nodes and bridges (Tarjan 1972,
+// Hopcroft and Tarjan 1973), and cycles (strongly connected components). No function recurses, so graphs of any depth
+// are allowed. Independent of clusters.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class Graph {
     std::uint32_t edge = 0;  // index into edges()
   };
 
-  // Undirected: every edge is an arc of both ends. Edges may be parallel; an edge from a node to itself is left out of
-  // the arcs. Ends must be below `nodes`.
+  // Undirected: every edge is an arc of both ends. Parallel edges are allowed; an edge from a node to itself is omitted
+  // from the arcs. Ends must be below `nodes`.
   static Graph undirected(std::uint32_t nodes, std::vector<Edge> edges) { return Graph(nodes, std::move(edges), true); }
   static Graph directed(std::uint32_t nodes, std::vector<Edge> edges) { return Graph(nodes, std::move(edges), false); }
 
@@ -41,19 +41,19 @@ class Graph {
 };
 
 struct CutPoints {
-  std::vector<bool> nodes;           // true: without it, some of its neighbors no longer reach each other
-  std::vector<std::uint32_t> edges;  // bridges, ascending; of two parallel edges neither is one
-  std::vector<std::uint32_t> piece;  // connected component of each node, numbered by their lowest node
+  std::vector<bool> nodes;           // true: without it, some of its neighbors are disconnected from each other
+  std::vector<std::uint32_t> edges;  // bridges, ascending; parallel edges are never bridges
+  std::vector<std::uint32_t> piece;  // connected component of each node, numbered by its lowest node
   std::uint32_t pieces = 0;
 };
 [[nodiscard]] CutPoints cut_points(const Graph& undirected);
 
-// Component of each node; nodes of one component reach each other along the arcs. Numbered so that arcs lead from
-// higher numbers to lower ones.
+// Component of each node; nodes of one component can reach each other along the arcs. Numbered so that arcs lead from
+// higher to lower numbers.
 [[nodiscard]] std::vector<std::uint32_t> strong_components(const Graph& directed);
 
-// Fewest arcs from one node to another, both ends included; empty when there is no way. `usable` (one flag a node, or
-// empty for all) restricts the nodes it may visit.
+// A path with the fewest arcs, including both ends; empty if there is none. `usable` (one flag per node, or empty for
+// all) restricts the nodes it may visit.
 [[nodiscard]] std::vector<std::uint32_t> shortest_path(const Graph& graph, std::uint32_t from, std::uint32_t to,
                                                        const std::vector<bool>& usable = {});
 

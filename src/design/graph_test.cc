@@ -11,7 +11,7 @@ namespace {
 
 using Edges = std::vector<Graph::Edge>;
 
-// Pieces of the graph without one node or one edge, the slow and obvious way.
+// Components of the graph without one node or one edge, by brute force.
 std::uint32_t pieces_without(std::uint32_t nodes, const Edges& edges, std::uint32_t no_node, std::size_t no_edge) {
   std::vector<std::uint32_t> label(nodes);
   for (std::uint32_t n = 0; n < nodes; ++n) label[n] = n;
@@ -38,7 +38,7 @@ TEST(CutPoints, OfAPathAndARing) {
   EXPECT_TRUE(ring.edges.empty());
 }
 
-TEST(CutPoints, ParallelEdgesAreNoBridges) {
+TEST(CutPoints, ParallelEdgesAreNotBridges) {
   const CutPoints found = cut_points(Graph::undirected(3, {{0, 1}, {0, 1}, {1, 2}}));
   EXPECT_EQ(found.edges, (std::vector<std::uint32_t>{2}));
   EXPECT_EQ(found.nodes, (std::vector<bool>{false, true, false}));
@@ -68,7 +68,7 @@ TEST(CutPoints, AgreesWithTakingThingsAway) {
   }
 }
 
-TEST(CutPoints, ALongPathDoesNotOverflowTheStack) {
+TEST(CutPoints, LongPathDoesNotOverflowTheStack) {
   constexpr std::uint32_t kLong = 1'000'000;
   Edges edges;
   for (std::uint32_t n = 0; n + 1 < kLong; ++n) edges.push_back({n, n + 1});
@@ -101,7 +101,7 @@ TEST(StrongComponents, AreMutualReachability) {
   }
 }
 
-TEST(ShortestPath, GoesAroundWhatMayNotBeUsed) {
+TEST(ShortestPath, AvoidsNodesThatAreNotUsable) {
   const Graph graph = Graph::undirected(5, {{0, 1}, {1, 4}, {0, 2}, {2, 3}, {3, 4}});
   EXPECT_EQ(shortest_path(graph, 0, 4), (std::vector<std::uint32_t>{0, 1, 4}));
   EXPECT_EQ(shortest_path(graph, 0, 4, {true, false, true, true, true}), (std::vector<std::uint32_t>{0, 2, 3, 4}));

@@ -104,7 +104,7 @@ void LossMeter::cut_cable(model::CableId id) {
   const model::Cable& cable = cluster_.cable(id);
   const model::Port& port = cluster_.port(cable.a);
   const bool failed_host = ends_on_host(cable.role) && failed_[model::index_of(port.device)] == question_;
-  // The management port of a switch or PDU that failed itself is not a loss of the out-of-band network.
+  // The management port of a switch or PDU that failed itself is not counted as a loss of the out-of-band network.
   if (failed_host && cluster_.group_of(port.device).kind != model::DeviceKind::server) return;
   const auto fabric = static_cast<std::size_t>(cable.fabric);
   const int level = level_of(cable);
@@ -126,8 +126,8 @@ void LossMeter::cut_hosts_of(model::DeviceId id, model::FabricKind fabric) {
   }
 }
 
-// Where switches were cut apart, the part with most hosts goes on as the fabric (or as the rail, where rails were apart
-// before); hosts of the other parts have lost those links.
+// If switches were disconnected, the part with the most hosts remains the fabric (or the rail, if rails were separate
+// before); hosts of the other parts lose those links.
 void LossMeter::cut_detached(std::size_t fabric, std::span<const model::DeviceId> failed,
                              std::span<const model::CableId> cut) {
   const FabricGraph& fabric_graph = *graphs_[fabric];

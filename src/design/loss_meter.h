@@ -1,6 +1,7 @@
-// Loss of servers, GPUs and bandwidth when some devices or cables fail together. A server is lost when it fails
-// itself or when no link connects it to the main part of a data fabric it is on; it is degraded while some links are
-// left. A question costs what it touches; only where switches may have been cut apart is the fabric's graph walked.
+// Loss of servers, GPUs and bandwidth when some devices or cables fail together. A server is lost if it fails itself or
+// if no link connects it to the main part of a data fabric it is on; it is degraded while some links are left. The cost
+// of a query is proportional to the devices affected; the fabric's graph is traversed only if switches may have been
+// disconnected.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ struct LevelLoss {
   std::int64_t total = 0;
 
   [[nodiscard]] bool exists() const { return total > 0; }
-  [[nodiscard]] double left_percent() const;  // 100 where the fabric has no such level
+  [[nodiscard]] double left_percent() const;  // 100 if the fabric has no such level
   [[nodiscard]] double lost_percent() const;
 };
 
@@ -34,14 +35,14 @@ struct Loss {
   std::int64_t gpus = 0;
   std::int64_t beyond = 0;             // of `servers`: those that did not fail themselves
   std::int64_t degraded = 0;           // servers that keep some of their links to each data fabric
-  std::int64_t unmanaged = 0;          // devices still up whose out-of-band port leads nowhere
-  std::int64_t unmanaged_servers = 0;  // of those
+  std::int64_t unmanaged = 0;          // devices still up whose out-of-band port is disconnected
+  std::int64_t unmanaged_servers = 0;  // servers among those
   std::array<std::array<LevelLoss, kLevels>, model::kFabrics> levels{};
 
-  // At the level that is hit hardest; all is left when the fabric does not exist.
+  // At the level with the largest loss; 100 if the fabric does not exist.
   [[nodiscard]] double left_of(model::FabricKind fabric) const;
   [[nodiscard]] double lost_of(model::FabricKind fabric) const;
-  // Orders losses: the greater is the worse.
+  // Orders losses: greater is worse.
   [[nodiscard]] std::tuple<std::int64_t, std::int64_t, std::int64_t, double, std::int64_t> weight() const;
 };
 
@@ -74,7 +75,7 @@ class LossMeter {
   const model::Cluster& cluster_;
   std::array<std::unique_ptr<FabricGraph>, model::kFabrics> graphs_;
   std::uint32_t question_ = 0;
-  // Marks carry the number of the question instead of being cleared.
+  // Marks hold the number of the query, so they need not be cleared.
   std::vector<std::uint32_t> failed_;
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> cut_;

@@ -12,8 +12,8 @@
 namespace weft::design {
 namespace {
 
-// Labels of the switches of a fabric that reach each other without some devices and cables, found by spreading the
-// lowest number until nothing changes.
+// Labels of the switches of a fabric that can reach each other without some devices and cables, found by propagating
+// the lowest number until nothing changes.
 std::map<std::uint32_t, std::uint32_t> labels(const model::Cluster& cluster, model::FabricKind fabric,
                                               const std::vector<model::DeviceId>& gone) {
   std::map<std::uint32_t, std::uint32_t> label;
@@ -35,7 +35,7 @@ std::map<std::uint32_t, std::uint32_t> labels(const model::Cluster& cluster, mod
   return label;
 }
 
-// Servers still up that no link joins to the largest part (by hosts' cables) of what was one piece of the fabric.
+// Servers still up without a link to the largest part (by host cables) of a formerly connected fabric.
 std::int64_t cut_off(const model::Cluster& cluster, model::FabricKind fabric,
                      const std::vector<model::DeviceId>& gone) {
   const auto before = labels(cluster, fabric, {});
@@ -46,7 +46,7 @@ std::int64_t cut_off(const model::Cluster& cluster, model::FabricKind fabric,
     const auto leaf = after.find(model::index_of(cluster.port(cable.b).device));
     if (leaf != after.end()) ++hosts[leaf->second];
   }
-  std::map<std::uint32_t, std::uint32_t> best;  // piece before -> part after
+  std::map<std::uint32_t, std::uint32_t> best;  // component before -> part after
   for (const auto& [device, part] : after) {
     const std::uint32_t piece = before.at(device);
     if (best.count(piece) == 0 || hosts[part] > hosts[best[piece]]) best[piece] = part;
@@ -147,9 +147,8 @@ TEST(FabricGraph, CutSwitchesReallyCut) {
   EXPECT_GT(found, 0);
 }
 
-// Without the only spine each leaf is a part of its own. The first goes on as the fabric, so that its unit keeps one
-// rail.
-TEST(LossMeter, TheOnlySpineTakesTheOtherUnits) {
+// Without the only spine each leaf is a separate part. The first remains the fabric, so its unit keeps one rail.
+TEST(LossMeter, LossOfTheOnlySpineDisconnectsTheOtherUnits) {
   const std::unique_ptr<model::Loaded> loaded = model::load_cluster_text(
       "cluster.yaml",
       "weft: 1\nname: p\nsite: {rack_power: 100kW}\npools: [{name: train, server: hgx-h100, count: 12, unit: 4}]\n"

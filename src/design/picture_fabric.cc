@@ -114,7 +114,7 @@ class FabricSorter {
     ++block.host_links[host.speed_mbps];
     ++diagram_.host_links;
     diagram_.rails = std::max(diagram_.rails, std::uint32_t{host.rail} + 1);
-    // A host stands with the leaves of its first link.
+    // A host is drawn with the leaves of its first link.
     if (placed_[model::index_of(host.device)]) return;
     placed_[model::index_of(host.device)] = true;
     block.hosts.push_back(host.device);

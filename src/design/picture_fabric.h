@@ -1,5 +1,5 @@
-// A fabric sorted for drawing: leaves in blocks with the hosts they serve, and the tiers above them. Two drawings are
-// made of it: every device (picture_fabric_detail.cc), or blocks with their counts (picture_fabric_blocks.cc).
+// A fabric prepared for drawing: leaves in blocks with the hosts they serve, and the tiers above them. It is drawn with
+// every device (picture_fabric_detail.cc), or as blocks with their counts (picture_fabric_blocks.cc).
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace weft::design {
 
-using Bundle = std::map<std::uint32_t, std::uint64_t>;  // links by their speed in Mb/s
+using Bundle = std::map<std::uint32_t, std::uint64_t>;  // links by speed in Mb/s
 
-// The leaves of a unit, or one leaf that belongs to none, with the hosts that hang off them.
+// The leaves of a unit, or one leaf without a unit, with the hosts connected to them.
 struct Block {
   std::string name;
   int pool = -1;
@@ -33,24 +33,24 @@ struct Diagram {
   std::vector<Block> blocks;
   std::vector<model::DeviceId> spines;
   std::vector<model::DeviceId> cores;
-  std::vector<model::DeviceId> above;  // what the fabric hangs off: the site's network, or the frontend for out-of-band
+  std::vector<model::DeviceId> above;  // uplinks of the fabric: the site's network, or the frontend for out-of-band
   std::size_t hosts = 0;
   std::size_t leaves = 0;
   std::uint64_t host_links = 0;
-  std::uint32_t rails = 0;                     // rails, or links of a bond, that hosts have
+  std::uint32_t rails = 0;                     // rails, or links of a bond, per host
   std::map<std::uint32_t, Bundle> core_links;  // by pod
   Bundle above_links;
 
   [[nodiscard]] const model::FabricPlan& plan() const { return cluster->fabric(fabric); }
-  // Whether blocks stand in more than one pod under the cores.
+  // Whether there are several pods under the cores.
   [[nodiscard]] bool in_pods() const { return !cores.empty() && fabric != model::FabricKind::oob; }
-  // Whether the switches of a tier serve one rail only, so that they can wear the rail's color.
+  // Whether each switch of a tier serves only one rail, so that it can have the rail's color.
   [[nodiscard]] bool tier_has_rails(model::Tier tier) const {
     if (rails < 2 || fabric == model::FabricKind::oob) return false;
     if (plan().wiring == model::Wiring::rail_only) return tier != model::Tier::none;
     return plan().wiring == model::Wiring::rail_optimized && tier == model::Tier::leaf;
   }
-  // The devices that leaves link up to, where there are no spines.
+  // The devices above the leaves if there are no spines.
   [[nodiscard]] const std::vector<model::DeviceId>& over_leaves() const { return spines.empty() ? above : spines; }
 };
 
@@ -69,15 +69,15 @@ struct Diagram {
 inline constexpr double kPictureWidth = 2400;
 inline constexpr double kMinWidth = 1080;
 inline constexpr double kMargin = 24;
-inline constexpr double kSide = 196;  // the column of explanations on the left
+inline constexpr double kSide = 196;  // the column of labels on the left
 
-// An explanation in the left column: a bold word and lines under it.
+// A label in the left column: a bold word with lines below it.
 void draw_side(picture::Svg& svg, double center_y, std::string_view word, const std::vector<std::string>& lines);
 [[nodiscard]] std::vector<std::string> uplink_lines(const Diagram& diagram);
 [[nodiscard]] std::vector<std::string> host_link_lines(const Diagram& diagram);
 [[nodiscard]] std::vector<std::string> core_link_lines(const Diagram& diagram);
 
-// Both draw below `top` and give the size of the picture.
+// Both draw below `top` and return the size of the picture.
 [[nodiscard]] bool fits_in_detail(const Diagram& diagram);
 [[nodiscard]] double detail_width(const Diagram& diagram);
 [[nodiscard]] double draw_detail(picture::Svg& svg, const Diagram& diagram, double top);

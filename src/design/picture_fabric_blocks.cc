@@ -1,5 +1,5 @@
-// A large fabric: blocks of leaves and hosts with their counts, blocks that are alike drawn once or twice with the
-// number of the others between them, and bundles instead of links. With three tiers, blocks stand in their pods.
+// Draws a large fabric: blocks of leaves and hosts with their counts, equal blocks drawn once or twice with the number
+// of the others between them, and bundles instead of links. With three tiers, blocks are grouped by pod.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace weft::design {
 namespace {
 
-constexpr std::size_t kMaxColumns = 9;  // of blocks, ellipses apart
+constexpr std::size_t kMaxColumns = 9;  // of blocks, without ellipses
 constexpr std::size_t kMaxPodKinds = 3;
 constexpr double kCardLeast = 206;
 constexpr double kCardMost = 420;
@@ -25,17 +25,17 @@ constexpr double kPanelHeight = 74;
 constexpr double kLeafPanel = 78;
 constexpr double kHostPanel = 128;
 
-// One column of the picture: a block, or "… × 61" for those left out.
+// One column of the picture: a block, or "… × 61" for omitted ones.
 struct Column {
   const Block* block = nullptr;
   std::size_t more = 0;
-  std::string how;   // those left out are "like", "similar to" ...
+  std::string how;   // omitted blocks are "like", "similar to" ...
   std::string whom;  // ... this block
 };
 
 struct PodColumn {
-  std::size_t more = 0;  // pods left out; then there are no columns
-  std::string whom;      // which pod they are like
+  std::size_t more = 0;  // omitted pods; then there are no columns
+  std::string whom;      // the pod that they are like
   std::uint32_t pod = 0;
   std::size_t units = 0;
   std::vector<model::DeviceId> spines;
@@ -68,7 +68,7 @@ std::vector<Kind> sort_kinds(const model::Cluster& cluster, const std::vector<co
   return kinds;
 }
 
-// Blocks to draw: of each kind the first and, while there is room, the last, with the rest counted between them.
+// Blocks to draw: the first of each kind and, if they fit, the last, with the count of the rest between them.
 std::vector<Column> choose_columns(const model::Cluster& cluster, const std::vector<const Block*>& blocks,
                                    std::size_t most) {
   std::vector<Column> columns;
@@ -79,7 +79,7 @@ std::vector<Column> choose_columns(const model::Cluster& cluster, const std::vec
   std::vector<Kind> kinds = sort_kinds(cluster, blocks, false);
   const bool rough = kinds.size() > most;
   if (rough) kinds = sort_kinds(cluster, blocks, true);
-  // The largest kinds stay, in the order of their blocks.
+  // The largest kinds are kept, in the order of their blocks.
   std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.size() > b.size(); });
   std::sort(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(most, kinds.size())),
             [](const Kind& a, const Kind& b) { return std::less<>()(a.front(), b.front()); });
@@ -108,7 +108,7 @@ double columns_width(const std::vector<Column>& columns, double card) {
   return std::max(width, 0.0);
 }
 
-// Pods that hold the same numbers of the same kinds of block.
+// Groups pods with the same numbers of the same kinds of blocks.
 std::vector<PodColumn> choose_pods(const Diagram& diagram) {
   const model::Cluster& cluster = *diagram.cluster;
   std::map<std::uint32_t, std::vector<const Block*>> by_pod;
@@ -188,7 +188,7 @@ Layout lay_out(const Diagram& diagram) {
     layout.right = x - kGap;
   };
   place();
-  // A few blocks grow until they fill the least width of a picture.
+  // If there are few blocks, they are widened to fill the minimum width of a picture.
   std::size_t blocks = 0;
   for (const PodColumn& pod : layout.pods) {
     for (const Column& column : pod.columns) blocks += column.block != nullptr ? 1U : 0U;
@@ -247,7 +247,7 @@ class BlockPainter {
                  picture::TextStyle{12, kInk, picture::Anchor::middle, true});
     const double under = !diagram_.cores.empty() ? core_y_ : !diagram_.spines.empty() ? spine_y_ : leaf_y_;
     if (diagram_.fabric == model::FabricKind::oob && diagram_.spines.empty())
-      return;  // the leaves' own bundles go there
+      return;  // the leaves' own bundles are drawn there
     bundle({box.center().x, under}, box.bottom_center(), bundle_text(diagram_.above_links));
   }
 
@@ -256,7 +256,7 @@ class BlockPainter {
     svg_.label({(from.x + to.x) / 2, (from.y + to.y) / 2}, text, picture::TextStyle{11, kInk});
   }
 
-  // A panel with a row of switches, as many as fit, and their number and names.
+  // A panel with a row of switches, as many as fit, with their number and names.
   void draw_tier(const picture::Box& box, const std::vector<model::DeviceId>& devices, std::string_view one,
                  std::string_view many) {
     const std::string names = folded_names(cluster_, devices);
@@ -369,12 +369,12 @@ class BlockPainter {
     draw_host_names(names, shown < block.hosts.size(), {box.x, box.bottom() - 28, box.width, 26});
   }
 
-  // Names in up to two lines, broken after a comma.
+  // Names in up to two lines, wrapped after a comma.
   void draw_host_names(std::string_view names, bool more, const picture::Box& box) {
     constexpr double kSize = 9.5;
     std::string first;
     while (!names.empty()) {
-      // The comma between two names stands outside brackets.
+      // Commas between names are outside brackets.
       std::size_t end = 0;
       for (int depth = 0; end < names.size() && (names[end] != ',' || depth > 0); ++end) {
         depth += names[end] == '[' ? 1 : names[end] == ']' ? -1 : 0;

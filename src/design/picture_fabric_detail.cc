@@ -1,4 +1,4 @@
-// A small fabric with every switch, host and link.
+// Draws a small fabric with every switch, host and link.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::size_t kMaxLeaves = 48;
 constexpr std::size_t kMaxSwitchesAbove = 64;
 constexpr std::size_t kFewHosts = 64;  // drawn with all their links
 constexpr std::size_t kMaxHosts = 160;
-constexpr std::uint64_t kMaxHostLinks = 600;  // of more hosts than that
+constexpr std::uint64_t kMaxHostLinks = 600;  // limit for more hosts than that
 constexpr double kBlockGap = 18;
 constexpr double kBlockPad = 8;
 constexpr double kSwitchHeight = 30;
@@ -24,7 +24,7 @@ constexpr double kBandPad = 12;
 constexpr double kHostText = 10;
 constexpr double kWidestLeaf = 147;
 
-// Widths of a host and a leaf, as wide as the picture allows.
+// Widths of a host and a leaf, the largest that fit.
 struct Sizes {
   double host = 26;
   double leaf = 92;
@@ -53,7 +53,7 @@ Sizes choose_sizes(const Diagram& diagram) {
   return sizes;
 }
 
-// What tells the switches of a group apart: their names without what they share up to a '-'.
+// Short names of the switches of a group: without their common prefix up to a '-'.
 std::vector<std::string> short_names(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices) {
   if (devices.empty()) return {};
   std::string_view shared = cluster.name_of(devices.front());
@@ -104,7 +104,7 @@ class DetailPainter {
     row(above_, !diagram_.above.empty(), 70);
     row(cores_, !diagram_.cores.empty(), 110);
     row(spines_, !diagram_.spines.empty(), 130);
-    leaves_.y = y + 18;  // the block's name stands above its leaves
+    leaves_.y = y + 18;  // the block's name is above its leaves
     y = leaves_.y + kSwitchHeight + (diagram_.host_links > 200 ? 190 : 130);
     hosts_.y = y;
     double longest = 40;
@@ -218,7 +218,7 @@ class DetailPainter {
     }
     std::map<model::DeviceId, std::size_t> drawn;
     for (auto& [leaf, ends] : by_leaf) {
-      // Ordered by where the host stands, so that links to one leaf do not cross.
+      // Sorted by the host's position, so that links to one leaf do not cross.
       std::stable_sort(ends.begin(), ends.end(), [&](const End& a, const End& b) {
         return host_boxes_[cluster_.port(a.host).device].x < host_boxes_[cluster_.port(b.host).device].x;
       });
@@ -251,7 +251,7 @@ class DetailPainter {
               picture::Paint{rail_color(cluster_.device(id).rail), "#ffffff", 0.5});
   }
 
-  // Left of the leaves where there is room; else above them on a background of its own, because uplinks pass there.
+  // To the left of the leaves if it fits; else above them with a background, because uplinks pass there.
   void draw_block_name(const Block& block, const picture::Box& panel) {
     const picture::TextStyle style{11, kInk, picture::Anchor::start, true};
     const double width = picture::text_width(block.name, style.size, true) + 10;
@@ -341,7 +341,7 @@ class DetailPainter {
   std::vector<picture::Box> panels_;                                 // of the blocks
   std::unordered_map<model::DeviceId, picture::Box, IdHash> boxes_;  // of switches in their tier
   std::unordered_map<model::DeviceId, picture::Box, IdHash>
-      host_boxes_;  // of hosts, among them switches that are managed out of band
+      host_boxes_;  // of hosts, including switches that are managed out of band
   double right_ = 0;
   double bottom_ = 0;
 };

@@ -1,4 +1,4 @@
-// Racks from the front: one by one while they are few, and each kind of rack once when they are many.
+// Draws racks from the front: each rack if there are few, and each kind of rack once if there are many.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,19 +31,19 @@ constexpr double kHeader = 34;
 constexpr double kFooter = 34;
 constexpr std::size_t kMaxInLine = 17;
 
-// Racks that look alike; the first stands for all.
+// Racks that look the same; only the first is drawn.
 struct RackKind {
   std::vector<model::RackId> racks;
 };
 
-// Racks under one heading; short ones share a line.
+// Racks under one heading; short sections share a line.
 struct Section {
   std::string heading;
   std::vector<RackKind> kinds;
 };
 using Line = std::vector<Section>;
 
-// A heading may be wider than its few racks.
+// A heading may be wider than its racks.
 std::size_t places(const Section& section) {
   const auto heading = static_cast<std::size_t>(text_width(section.heading, 14, true) / kPitch) + 1;
   return std::max(section.kinds.size(), heading);
@@ -72,7 +72,7 @@ void add_section(Section section, std::vector<Line>& lines) {
   lines.back().push_back(std::move(section));
 }
 
-// Cuts a row into lines of about equal length.
+// Splits a row into lines of about equal length.
 void add_lines(const std::string& heading, std::vector<RackKind> kinds, std::vector<Line>& lines) {
   const std::size_t count = (kinds.size() + kMaxInLine - 1) / kMaxInLine;
   for (std::size_t i = 0; i < count; ++i) {
@@ -153,7 +153,7 @@ void draw_unit_numbers(Svg& svg, const Box& frame, std::int64_t units) {
   }
 }
 
-// PDUs stand upright beside the frame, odd ones left, even ones right.
+// PDUs are vertical, next to the frame: odd ones on the left, even ones on the right.
 void draw_pdus(Svg& svg, const model::Cluster& cluster, const model::Rack& rack, const Box& frame) {
   const std::uint32_t levels = (rack.pdus + 1) / 2;
   for (std::uint32_t i = 0; i < rack.pdus; ++i) {
@@ -171,7 +171,7 @@ void draw_pdus(Svg& svg, const model::Cluster& cluster, const model::Rack& rack,
   }
 }
 
-// Long names are set smaller before they are cut.
+// Long names are shrunk before they are truncated.
 void draw_name(Svg& svg, const Box& box, std::string_view name, double size, const Look& look) {
   while (size > 6.5 && text_width(name, size) > box.width - 4) size -= 0.5;
   svg.text_in(box, name, TextStyle{size, look.ink});

@@ -19,7 +19,7 @@ constexpr std::array<Look, model::kFabrics> kSwitches = {Look{"#d55e00", "#8f3f0
                                                          Look{"#0072b2", "#004b76", "#ffffff", "frontend switch"},
                                                          Look{"#a8558a", "#73335c", "#ffffff", "out-of-band switch"}};
 
-// Okabe-Ito without black, its yellow darkened until a thin line shows on white, and gray for the eighth.
+// Okabe-Ito without black, its yellow darkened so that a thin line is visible on white, and gray as the eighth.
 constexpr std::array<std::string_view, 8> kRails = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                                     "#56b4e9", "#d55e00", "#b5a600", "#5c6066"};
 

@@ -1,5 +1,5 @@
-// Colors and words that the pictures share. The palette is Okabe and Ito's, which people with the common kinds of
-// color blindness can tell apart; switches are solid, servers are tinted, so that color is never the only sign.
+// Colors and labels shared by the pictures. The palette is Okabe and Ito's, which is distinguishable with the common
+// kinds of color blindness; switches are solid and servers are tinted, so that color is never the only cue.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ struct Look {
 [[nodiscard]] std::string_view rail_color(std::uint32_t rail);
 [[nodiscard]] std::string_view fabric_words(model::FabricKind fabric);  // "out-of-band"
 
-// Swatches with their meaning in one line, wrapped at `width`; gives the y below.
+// Swatches with their meaning in one line, wrapped at `width`; returns the y below.
 struct LegendItem {
   std::string_view fill;
   std::string_view stroke;
@@ -37,7 +37,7 @@ struct LegendItem {
   bool line = false;  // a link rather than a box
 };
 double draw_legend(picture::Svg& svg, const picture::Point& at, double width, const std::vector<LegendItem>& items);
-// Heading and the line under it; gives the y below.
+// Heading and the line under it; returns the y below.
 double draw_heading(picture::Svg& svg, const picture::Point& at, double width, std::string_view title,
                     std::string_view subtitle);
 

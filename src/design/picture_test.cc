@@ -49,7 +49,7 @@ std::vector<std::string> pictures_of(const model::Cluster& cluster) {
   return pictures;
 }
 
-// A strict reader of the little XML the pictures use: elements, quoted attributes, the five entities.
+// A strict parser for the subset of XML used by the pictures: elements, quoted attributes, the five entities.
 struct XmlCheck {
   std::string_view text;
   std::vector<std::string_view> open;
@@ -114,7 +114,7 @@ struct Written {
   std::string text;
 };
 
-// Where each text stands, by the estimate that the pictures are laid out with, a little less than its full height.
+// The box of each text, by the width estimate used for layout, slightly less than its full height.
 std::vector<Written> texts_of(const std::string& svg) {
   std::vector<Written> texts;
   for (std::size_t i = svg.find("<text"); i != std::string::npos; i = svg.find("<text", i + 1)) {
@@ -169,7 +169,7 @@ TEST(Svg, EscapesWhatXmlReserves) {
   EXPECT_EQ(picture::xml_escape(std::string_view("a\x01z\xFFq", 5)), "a\xEF\xBF\xBDz\xEF\xBF\xBDq");
 }
 
-TEST(Svg, StaysWellFormedWithAnyText) {
+TEST(Svg, IsWellFormedWithAnyText) {
   picture::Svg svg;
   svg.open_group("<&>");
   svg.rect({0, 0, 10, 10}, {"#ffffff", "#000000"}, "\"tip\" </title>");
@@ -185,7 +185,7 @@ TEST(Svg, StaysWellFormedWithAnyText) {
   EXPECT_EQ(svg.marks(), 6U);
 }
 
-TEST(Svg, CutsTextToFit) {
+TEST(Svg, TruncatesTextToFit) {
   EXPECT_EQ(picture::fit_text("short", 10, 100), "short");
   const std::string cut = picture::fit_text("a-rather-long-name-of-a-switch", 10, 60);
   EXPECT_LE(picture::text_width(cut, 10), 60);
@@ -260,7 +260,7 @@ TEST(Pictures, DrawRepeatedRacksOnce) {
   EXPECT_EQ(racks.find(">train0777<"), std::string::npos);
 }
 
-TEST(Pictures, AreTheSameEveryTime) {
+TEST(Pictures, AreDeterministic) {
   EXPECT_EQ(racks_svg(small()), racks_svg(small()));
   EXPECT_EQ(fabric_svg(small(), model::FabricKind::storage), fabric_svg(small(), model::FabricKind::storage));
 }

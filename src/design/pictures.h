@@ -1,5 +1,5 @@
-// Pictures of a cluster as self-contained SVG: racks as they stand, and each fabric as a diagram. Readable at 32 nodes,
-// where every device is drawn, and at 2,000, where equal parts are drawn once with their count.
+// Pictures of a cluster as self-contained SVG: rack elevations, and a diagram of each fabric. Readable at 32 nodes,
+// with every device drawn, and at 2,000, with equal parts drawn once with their count.
 #pragma once
 
 #include <string>

@@ -47,7 +47,7 @@ void append_ids(const std::vector<Model>& models, std::vector<std::string_view>&
   for (const Model& model : models) out.emplace_back(model.id->text);
 }
 
-// Everything that can stand on a bill of materials.
+// All items that can be on a bill of materials.
 std::vector<std::string_view> known_items(const model::Catalog& catalog) {
   std::vector<std::string_view> out(kCategories.begin(), kCategories.end());
   append_ids(catalog.gpus(), out);
@@ -64,7 +64,7 @@ void check_item(const PriceItem& item, const model::Catalog& catalog, const std:
                 Diagnostics& diagnostics) {
   const std::string& id = *item.item;
   if (std::find(known.begin(), known.end(), id) == known.end()) {
-    // A price that nothing uses would be believed to be in the total.
+    // An unused price is an error: the user would assume that it is in the total.
     if (catalog.nic(id) != nullptr) {
       diagnostics.error(item.item.place, fmt::format("{} is included in a server", in_backticks(id)),
                         "price the server instead", id.size());

@@ -1,4 +1,4 @@
-// A price file: what items cost and how long they take to arrive. weft ships none as truth; examples/prices.yaml is an
+// A price file: prices and lead times of items. weft ships no authoritative prices; examples/prices.yaml is an
 // illustration. Format: `currency: USD`, `items: [{item: sn5600, price: 60000, lead_time: 14w}]`.
 #pragma once
 

@@ -44,27 +44,27 @@ TEST(Prices, ReadsItemsAndCategories) {
   EXPECT_FALSE(result.prices->find("any", "cable")->price.has_value());
 }
 
-TEST(Prices, AnItemGoesBeforeItsCategoryWhereverItStands) {
+TEST(Prices, ItemOverridesItsCategoryInAnyOrder) {
   const Read result = read("items: [{item: switch, price: 1}, {item: sn5600, price: 2}]\n");
   ASSERT_TRUE(result.prices.has_value()) << result.errors;
   EXPECT_EQ(result.prices->find("sn5600", "switch")->price->count(), 200);
   EXPECT_EQ(*result.prices->currency, "USD");
 }
 
-TEST(Prices, UnknownItemsAreErrorsWithAGuess) {
+TEST(Prices, UnknownItemsAreErrorsWithASuggestion) {
   const Read result = read("items: [{item: sn5601, price: 1}]\n");
   EXPECT_FALSE(result.prices.has_value());
   EXPECT_THAT(result.errors, HasSubstr("prices.yaml:1:16: error: unknown item `sn5601`"));
   EXPECT_THAT(result.errors, HasSubstr("did you mean `sn5600`?"));
 }
 
-TEST(Prices, ANicIsPartOfItsServer) {
+TEST(Prices, NicIsPartOfItsServer) {
   const Read result = read("items: [{item: connectx-7, price: 1}]\n");
   EXPECT_FALSE(result.prices.has_value());
   EXPECT_THAT(result.errors, HasSubstr("included in a server"));
 }
 
-TEST(Prices, RefusesDuplicatesAndEmptyEntries) {
+TEST(Prices, RejectsDuplicatesAndEmptyEntries) {
   const Read twice = read("items: [{item: sn5600, price: 1}, {item: sn5600, price: 2}]\n");
   EXPECT_FALSE(twice.prices.has_value());
   EXPECT_THAT(twice.errors, HasSubstr("`sn5600` is listed twice"));
@@ -73,7 +73,7 @@ TEST(Prices, RefusesDuplicatesAndEmptyEntries) {
   EXPECT_THAT(read("currency: ''\nitems: []\n").errors, HasSubstr("currency is empty"));
 }
 
-TEST(Prices, RefusesOtherShapes) {
+TEST(Prices, RejectsInvalidFiles) {
   EXPECT_FALSE(read("").prices.has_value());
   EXPECT_FALSE(read("[1, 2]\n").prices.has_value());
   EXPECT_FALSE(read("items: {item: sn5600}\n").prices.has_value());
@@ -81,7 +81,7 @@ TEST(Prices, RefusesOtherShapes) {
   EXPECT_FALSE(read("items: []\nprices: []\n").prices.has_value());
 }
 
-TEST(Prices, TheExampleIsSoundAndKeepsTheRuleForRdmaSwitches) {
+TEST(Prices, ExampleIsValidAndFollowsTheRuleForRdmaSwitches) {
   const auto text = read_file(source_dir() + "/examples/prices.yaml");
   ASSERT_TRUE(text.ok());
   const Read result = read(*text);

@@ -1,4 +1,4 @@
-// Sizing that is arithmetic over a cluster: storage throughput, virtual functions, MIG. Each answer states its rule.
+// Sizing calculations for a cluster: storage throughput, virtual functions, MIG. Each result states its rule.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ struct ThroughputNeed {
   std::string source;
 };
 
-// What `gpus` GPUs on `nodes` nodes should be able to read and write, by each published rule.
+// The read and write throughput that `gpus` GPUs on `nodes` nodes need, by each published rule.
 [[nodiscard]] std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes, model::DataClass data);
 
 [[nodiscard]] Document storage_view(const model::Cluster& cluster);
 [[nodiscard]] Document vf_view(const model::Cluster& cluster);
 [[nodiscard]] Document mig_view(const model::Cluster& cluster);
 
-// Whether the instances fit one GPU under the profile's placement rules, and where. Exhaustive over legal starts.
+// Whether the instances fit one GPU under the placement rules of their profiles, and where. Exhaustive over legal
+// starts.
 struct MigPlacement {
   bool fits = false;
   std::vector<std::pair<std::string, int>> placed;  // profile, first memory slice

@@ -1,4 +1,4 @@
-// MIG: which mixes of instances fit a GPU, and what a cluster's pools make of theirs.
+// MIG: which mixes of instances fit a GPU, and the instances of a cluster's pools.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace weft::design {
 
 namespace {
 
-// What a whole GPU has: the profile that takes all of it says so (7 compute and 8 memory slices on A100 and later;
+// Slices of a whole GPU, taken from the profile that uses all of it (7 compute and 8 memory slices on A100 and later;
 // NVIDIA MIG User Guide, "Partitioning").
 struct Slices {
   std::int64_t compute = 0;
@@ -35,8 +35,8 @@ const model::MigProfile* find_profile(const model::GpuModel& gpu, std::string_vi
   return nullptr;
 }
 
-// Depth-first over the instances, largest first. Equal instances are placed at rising starts, so that no arrangement is
-// tried twice; with at most 7 instances and 7 starts each the search is tiny.
+// Depth-first over the instances, largest first. Equal instances are placed at ascending starts, so that no arrangement
+// is tried twice; with at most 7 instances and 7 starts each the search space is tiny.
 class Placer {
  public:
   Placer(std::vector<const model::MigProfile*> instances, std::int64_t memory)
@@ -68,7 +68,7 @@ class Placer {
 
 using Wanted = std::vector<std::pair<std::string, std::int64_t>>;
 
-// One entry an instance, or why that cannot be.
+// One entry per instance, or why that is impossible.
 Result<std::vector<const model::MigProfile*>> list_instances(const model::GpuModel& gpu, const Wanted& wanted,
                                                              const Slices& whole) {
   const auto refuse = [](std::string why) { return Error{ErrorCode::invalid_input, std::move(why), {}}; };
@@ -85,7 +85,7 @@ Result<std::vector<const model::MigProfile*>> list_instances(const model::GpuMod
           fmt::format("{} has no profile {}{}", *gpu.name, in_backticks(name), hint.empty() ? "" : "; " + hint));
     }
     if (count < 0) return refuse(fmt::format("{} instances of {}: the count must be positive", count, name));
-    // Bounded before multiplying: the count is a user's number.
+    // Limited before multiplying: the count is user input.
     const std::int64_t most = std::min(count, whole.memory + 1);
     compute += most * *profile->compute;
     memory += most * *profile->memory_slices;
@@ -165,14 +165,14 @@ Left left_over(const model::GpuModel& gpu, const Wanted& mix) {
   return left;
 }
 
-// Every mix that fits and to which no further instance can be added.
+// Every mix that fits and has no space for another instance.
 std::vector<Wanted> maximal_mixes(const model::GpuModel& gpu) {
   Wanted mix;
-  // Variants with media engines ("+me") fit wherever the plain profile does.
+  // Variants with media engines ("+me") fit wherever the plain profile fits.
   for (const model::MigProfile& profile : *gpu.mig) {
     if (profile.name->find('+') == std::string::npos) mix.emplace_back(*profile.name, 0);
   }
-  std::reverse(mix.begin(), mix.end());  // large profiles first reads best
+  std::reverse(mix.begin(), mix.end());  // large profiles first, for readability
   std::vector<Wanted> out;
   const std::function<void(std::size_t)> extend = [&](std::size_t next) {
     if (next == mix.size()) {
@@ -261,7 +261,7 @@ TableSection pools_table(const std::vector<GpuPool>& pools, std::vector<std::str
   return table;
 }
 
-// Where each instance of a pool's plan lies on its GPU.
+// The position of each instance of a pool's plan on its GPU.
 TableSection placement_table(const std::vector<GpuPool>& pools, std::vector<std::string>& notes) {
   using Align = Column::Align;
   TableSection table{"placement",
@@ -307,7 +307,7 @@ TableSection mixes_table(const model::GpuModel& gpu) {
     table.rows.push_back(
         {mix_text(mix), instances_in(mix), left.compute, Cell(left.memory.count(), to_text(left.memory))});
   };
-  // One profile alone first: the table that people know.
+  // Mixes of a single profile first, as in the well-known table.
   for (const model::MigProfile& profile : *gpu.mig) {
     std::int64_t count = 0;
     while (place_mig(gpu, {{*profile.name, count + 1}}).fits) ++count;

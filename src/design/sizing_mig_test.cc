@@ -34,7 +34,7 @@ class Mig : public testing::Test {
 model::Loaded* Mig::loaded_ = nullptr;
 
 // NVIDIA MIG User Guide, "H100 MIG Profiles" (H100 80GB): instances available.
-TEST_F(Mig, HomogeneousMaximaOfH100AreThePublishedOnes) {
+TEST_F(Mig, HomogeneousMaximaOfH100MatchThePublishedOnes) {
   const model::GpuModel& h100 = gpu("h100-sxm");
   EXPECT_EQ(most(h100, "1g.10gb"), 7);
   EXPECT_EQ(most(h100, "1g.20gb"), 4);
@@ -44,7 +44,7 @@ TEST_F(Mig, HomogeneousMaximaOfH100AreThePublishedOnes) {
   EXPECT_EQ(most(h100, "7g.80gb"), 1);
 }
 
-// Configurations that mig-parted ships and that the source design uses.
+// Configurations that mig-parted ships.
 TEST_F(Mig, KnownMixesFit) {
   const model::GpuModel& h100 = gpu("h100-sxm");
   EXPECT_TRUE(place_mig(h100, {{"2g.20gb", 3}, {"1g.10gb", 1}}).fits);
@@ -53,11 +53,11 @@ TEST_F(Mig, KnownMixesFit) {
   EXPECT_TRUE(place_mig(h100, {}).fits);
 }
 
-TEST_F(Mig, RefusesWhatDoesNotFitAndSaysWhy) {
+TEST_F(Mig, RejectsMixesThatDoNotFitWithTheReason) {
   const model::GpuModel& h100 = gpu("h100-sxm");
   EXPECT_THAT(place_mig(h100, {{"1g.10gb", 8}}).why_not, testing::HasSubstr("compute slices"));
   EXPECT_THAT(place_mig(h100, {{"3g.40gb", 2}, {"1g.10gb", 1}}).why_not, testing::HasSubstr("memory slices"));
-  // Seven compute and seven memory slices, but 4g.40gb begins at slice 0 only, and so does one of the 3g.40gb.
+  // Seven compute and seven memory slices, but 4g.40gb can start only at slice 0, and so does one of the 3g.40gb.
   EXPECT_FALSE(place_mig(h100, {{"4g.40gb", 2}}).fits);
   EXPECT_THAT(place_mig(h100, {{"1g.10g", 1}}).why_not, testing::HasSubstr("did you mean `1g.10gb`"));
   EXPECT_FALSE(place_mig(h100, {{"1g.10gb", -1}}).fits);
@@ -65,7 +65,7 @@ TEST_F(Mig, RefusesWhatDoesNotFitAndSaysWhy) {
   EXPECT_THAT(place_mig(gpu("mi300x"), {{"1g.10gb", 1}}).why_not, testing::HasSubstr("time-slicing"));
 }
 
-TEST_F(Mig, PlacesInstancesApartAtLegalStarts) {
+TEST_F(Mig, PlacesInstancesWithoutOverlapAtLegalStarts) {
   const model::GpuModel& h100 = gpu("h100-sxm");
   const MigPlacement placement = place_mig(h100, {{"1g.10gb", 2}, {"2g.20gb", 1}, {"3g.40gb", 1}});
   ASSERT_TRUE(placement.fits);
@@ -84,7 +84,7 @@ TEST_F(Mig, PlacesInstancesApartAtLegalStarts) {
   }
 }
 
-// The rules once more, without any of the search's shortcuts.
+// The same rules by brute force.
 bool fits_by_trying_everything(const model::GpuModel& model, const std::vector<const model::MigProfile*>& instances) {
   std::int64_t compute = 0;
   for (const model::MigProfile* profile : instances) compute += *profile->compute;
@@ -113,7 +113,7 @@ bool fits_by_trying_everything(const model::GpuModel& model, const std::vector<c
   return place(0);
 }
 
-TEST_F(Mig, SearchAgreesWithTryingEverything) {
+TEST_F(Mig, SearchAgreesWithBruteForce) {
   const model::GpuModel& h100 = gpu("h100-sxm");
   const std::vector<model::MigProfile>& profiles = *h100.mig;
   int fitting = 0;
@@ -184,7 +184,7 @@ TEST(MigView, ListsEveryMaximalMixOnce) {
   ASSERT_NE(mixes, nullptr);
   std::vector<std::string> names;
   for (const auto& row : mixes->rows) names.push_back(std::get<std::string>(row[0].value));
-  // NVIDIA MIG User Guide, figure "MIG profiles": the combinations without 1g.20gb that take all of the GPU.
+  // NVIDIA MIG User Guide, figure "MIG profiles": the combinations without 1g.20gb that use the whole GPU.
   for (const char* published :
        {"1g.10gb x7", "2g.20gb x3", "3g.40gb x2", "7g.80gb x1", "4g.40gb x1, 3g.40gb x1",
         "4g.40gb x1, 2g.20gb x1, 1g.10gb x1", "4g.40gb x1, 1g.10gb x3", "3g.40gb x1, 2g.20gb x2",

@@ -1,4 +1,4 @@
-// Storage throughput: what a number of GPUs asks for by each published rule, and what a cluster's storage delivers.
+// Storage throughput: what a number of GPUs needs by each published rule, and what a cluster's storage delivers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::int64_t kGiga = 1'000'000'000;
 
-// A published pair: so many GPUs (or nodes), so many GB (or GB/s).
+// A published pair: number of GPUs (or nodes), and GB (or GB/s).
 struct Point {
   std::int64_t at;
   std::int64_t gigabytes;
 };
 
-// Straight lines through the points, in proportion to the first below it and to the last beyond it. The points are
-// published; everything between them is ours.
+// Linear interpolation between the points, proportional to the first below it and to the last beyond it. Only the
+// points are published; values between them are interpolated by weft.
 Bytes through_points(std::span<const Point> points, std::int64_t at) {
   const auto scaled = [at](const Point& point) {
     return Bytes(multiply_divide(point.gigabytes * kGiga, at, point.at));
@@ -36,10 +36,10 @@ Bytes through_points(std::span<const Point> points, std::int64_t at) {
   return scaled(points.back());
 }
 
-// "The throughput equation" of the enterprise AI architect's guide: GB/s by GPUs, eight to a node.
-constexpr std::array<Point, 3> kFieldMinimum = {{{8, 80}, {64, 640}, {256, 2500}}};
-constexpr std::array<Point, 3> kFieldRecommended = {{{8, 120}, {64, 1000}, {256, 4000}}};
-constexpr std::string_view kFieldSource = "enterprise AI architect's guide, storage throughput table";
+// "The throughput equation" of "The Enterprise AI Architect's Reality": GB/s by GPUs, eight per node.
+constexpr std::array<Point, 3> kEquationMinimum = {{{8, 80}, {64, 640}, {256, 2500}}};
+constexpr std::array<Point, 3> kEquationRecommended = {{{8, 120}, {64, 1000}, {256, 4000}}};
+constexpr std::string_view kEquationSource = "The Enterprise AI Architect's Reality, the throughput equation";
 
 // NVIDIA DGX SuperPOD H100 RA-11333-001 V11, table 6: GB/s of 1 node, 1 SU (32 nodes) and 4 SU.
 struct SuperPodClass {
@@ -57,7 +57,7 @@ const SuperPodClass& superpod_class(model::DataClass data) {
   return data == model::DataClass::better ? kBetter : kBest;
 }
 
-// mlcommons/storage, configs/dlio/workload/*_h100.yaml: an accelerator must be busy `au_percent` of the time.
+// mlcommons/storage, configs/dlio/workload/*_h100.yaml: an accelerator must be busy at least `au_percent` of the time.
 struct MlperfWorkload {
   std::string_view name;
   std::int64_t batch;
@@ -69,13 +69,13 @@ constexpr MlperfWorkload kUnet3d = {"unet3d", 7, 14'660'062'800, 323'000, 90};
 constexpr MlperfWorkload kResnet50 = {"resnet50", 400, 11'466'007, 224'000, 90};
 constexpr MlperfWorkload kCosmoflow = {"cosmoflow", 1, 282'848'600, 3'500, 70};
 
-// Bytes a second of one accelerator at the threshold.
+// Bytes per second of one accelerator at the threshold.
 Bytes mlperf_rate(const MlperfWorkload& load) {
   return Bytes(
       multiply_divide(load.batch * load.record_hundredths * load.au_percent, 1'000'000, 10'000 * load.compute_us));
 }
 
-// Samples a second of one accelerator at the threshold; unet3d and cosmoflow keep each sample in a file of its own.
+// Samples per second of one accelerator at the threshold; unet3d and cosmoflow store each sample in its own file.
 std::int64_t mlperf_samples(const MlperfWorkload& load, std::int64_t gpus) {
   return multiply_divide(load.batch * load.au_percent * gpus, 10'000, load.compute_us);
 }
@@ -85,7 +85,7 @@ constexpr std::array<Point, 4> kCheckpoints = {{{8, 105}, {64, 912}, {512, 5290}
 constexpr std::int64_t kCheckpointSeconds = 90;  // 5 % of the time between checkpoints, at one every 30 minutes
 
 Bytes published_checkpoint(std::int64_t gpus) {
-  // No larger model is published; a larger cluster does not make the checkpoint larger.
+  // No larger model is published; a larger cluster does not increase the checkpoint size.
   return through_points(kCheckpoints, std::min(gpus, kCheckpoints.back().at));
 }
 
@@ -96,10 +96,12 @@ std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes,
   const auto add = [&](Bytes read, Bytes write, std::string rule, std::string_view source) {
     needs.push_back({read, write, std::move(rule), std::string(source)});
   };
-  add(through_points(kFieldMinimum, gpus), Bytes(), "field guide, minimum: 10 GB/s per GPU", kFieldSource);
-  add(through_points(kFieldRecommended, gpus), Bytes(), "field guide, recommended: 15 to 16 GB/s per GPU",
-      kFieldSource);
-  constexpr std::string_view kPosix = "cluster cheatsheet: POSIX bandwidth for large models";
+  add(through_points(kEquationMinimum, gpus), Bytes(), "throughput equation, minimum: 10 GB/s per GPU",
+      kEquationSource);
+  add(through_points(kEquationRecommended, gpus), Bytes(), "throughput equation, recommended: 15 to 16 GB/s per GPU",
+      kEquationSource);
+  constexpr std::string_view kPosix =
+      "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), POSIX bandwidth";
   add(gigabytes(2 * nodes), Bytes(), "POSIX, lower: 2 GB/s per node", kPosix);
   add(gigabytes(3 * nodes), Bytes(), "POSIX, upper: 3 GB/s per node", kPosix);
   const SuperPodClass& row = superpod_class(data);
@@ -126,12 +128,12 @@ namespace {
 std::string rate_text(Bytes per_second) { return about(per_second) + "/s"; }
 Cell rate_cell(Bytes per_second) { return Cell(per_second.count(), rate_text(per_second)); }
 
-// The GPUs that the storage feeds.
+// The GPUs that the storage serves.
 struct Demand {
   std::int64_t gpus = 0;
   std::int64_t nodes = 0;
   std::vector<ThroughputNeed> needs;
-  ThroughputNeed target;  // the class that the file asks for, and its checkpoint
+  ThroughputNeed target;  // the class set in the file, and its checkpoint
 };
 
 Demand demand_of(const model::Cluster& cluster) {
@@ -327,7 +329,7 @@ void note_metadata(const Demand& demand, const std::vector<StorageDelivery>& del
                   has, small));
 }
 
-// How to lift one limit to the wanted throughput.
+// How to raise one limit to the required throughput.
 std::string remedy(const StorageDelivery& delivery, const StorageBound& bound, Bytes wanted, bool write) {
   const Bytes missing = wanted - bound.rate;
   if (bound.by == kByServers && delivery.server != nullptr) {
@@ -384,10 +386,11 @@ void note_capacity(const std::vector<StorageDelivery>& deliveries, std::vector<s
   }
 }
 
-// The per-GPU rule is about what reaches a node, so its links may rule it out whatever the servers do.
+// The per-GPU rule applies to the throughput that reaches a node, so the node's links may be too slow for it regardless
+// of the servers.
 void note_field_rule(const model::Cluster& cluster, const Demand& demand, const StorageSupply& supply,
                      std::vector<std::string>& notes) {
-  const Bytes minimum = through_points(kFieldMinimum, demand.gpus);
+  const Bytes minimum = through_points(kEquationMinimum, demand.gpus);
   if (supply.read.rate >= minimum) return;
   for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || *group.server->gpus == 0 || group.count == 0) continue;
@@ -398,7 +401,8 @@ void note_field_rule(const model::Cluster& cluster, const Demand& demand, const 
     const Bytes wanted = gigabytes(10) * *group.server->gpus;
     if (links >= wanted) continue;
     notes.push_back(fmt::format(
-        "The field guide's 10 GB/s per GPU would be {} per node of {}; its storage links carry {}. The rule is for "
+        "The throughput equation's 10 GB/s per GPU would be {} per node of {}; its storage links carry {}. The rule is "
+        "for "
         "data read once from shared storage: for text and images, node-local NVMe and caches serve most reads.",
         rate_text(wanted), group.name, rate_text(links)));
   }

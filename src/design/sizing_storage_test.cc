@@ -17,7 +17,7 @@ const ThroughputNeed& rule(const std::vector<ThroughputNeed>& needs, std::string
 
 Bytes gb(double value) { return Bytes(static_cast<std::int64_t>(value * 1e9)); }
 
-// The field guide's own table: 8, 64 and 256 GPUs.
+// The table of the throughput equation: 8, 64 and 256 GPUs.
 TEST(StorageNeeds, FieldGuideRows) {
   struct Row {
     std::int64_t gpus;
@@ -26,10 +26,10 @@ TEST(StorageNeeds, FieldGuideRows) {
   };
   for (const Row& row : {Row{8, 80, 120}, Row{64, 640, 1000}, Row{256, 2500, 4000}}) {
     const auto needs = storage_needs(row.gpus, row.gpus / 8, model::DataClass::better);
-    EXPECT_EQ(rule(needs, "field guide, minimum").read, gb(row.minimum)) << row.gpus;
-    EXPECT_EQ(rule(needs, "field guide, recommended").read, gb(row.recommended)) << row.gpus;
+    EXPECT_EQ(rule(needs, "throughput equation, minimum").read, gb(row.minimum)) << row.gpus;
+    EXPECT_EQ(rule(needs, "throughput equation, recommended").read, gb(row.recommended)) << row.gpus;
   }
-  // Beyond the table in proportion to its last row; below it to its first: 10 and 15 GB/s a GPU.
+  // Beyond the table proportional to its last row; below it to its first: 10 and 15 GB/s per GPU.
   EXPECT_EQ(rule(storage_needs(1024, 128, model::DataClass::good), "minimum").read, gb(10'000));
   EXPECT_EQ(rule(storage_needs(1024, 128, model::DataClass::good), "recommended").read, gb(16'000));
   EXPECT_EQ(rule(storage_needs(4, 1, model::DataClass::good), "minimum").read, gb(40));
@@ -57,7 +57,7 @@ TEST(StorageNeeds, SuperPodTableSix) {
   EXPECT_EQ(rule(storage_needs(2048, 256, model::DataClass::best), "SuperPOD").write, gb(500));
 }
 
-TEST(StorageNeeds, PosixRuleIsTwoToThreeGigabytesANode) {
+TEST(StorageNeeds, PosixRuleIsTwoToThreeGigabytesPerNode) {
   const auto needs = storage_needs(1024, 128, model::DataClass::better);
   EXPECT_EQ(rule(needs, "POSIX, lower").read, gb(256));
   EXPECT_EQ(rule(needs, "POSIX, upper").read, gb(384));
@@ -119,7 +119,7 @@ std::string cluster_text(int storage_servers, const std::string& more) {
          more;
 }
 
-// 32 nodes of class "better" ask for 40 GB/s read and 20 GB/s write. One storage-nvme-2u reads 80 and writes 40.
+// 32 nodes of class "better" need 40 GB/s read and 20 GB/s write. One storage-nvme-2u reads 80 and writes 40.
 TEST(StorageView, BoundByServersWhenLinksAreAmple) {
   const auto loaded =
       model::load_cluster_text("t.yaml", cluster_text(1, "workload: {checkpoint: 5.4TB, working_set: 40TB}\n"));
@@ -132,18 +132,18 @@ TEST(StorageView, BoundByServersWhenLinksAreAmple) {
   // 4 x 200G = 100 GB/s on one server; 32 nodes x 2 x 200G = 1.6 TB/s at the clients.
   EXPECT_EQ(std::get<std::int64_t>(find_cell(*systems, 0, "server_links_bytes_per_s")->value), 100'000'000'000);
   EXPECT_EQ(std::get<std::int64_t>(find_cell(*systems, 0, "client_links_bytes_per_s")->value), 1'600'000'000'000);
-  // 5.4 TB in 90 s is 60 GB/s; 40 arrive: one more server of 40 GB/s.
+  // 5.4 TB in 90 s is 60 GB/s; 40 are delivered: one more server of 40 GB/s.
   EXPECT_THAT(view.notes, testing::Contains(testing::AllOf(testing::HasSubstr("Write: 40GB/s delivered of 60GB/s"),
                                                            testing::HasSubstr("add 1 storage-nvme-2u"))));
   EXPECT_THAT(view.notes, testing::Not(testing::Contains(testing::HasSubstr("Read: "))));
   // 30.72 TB of NVMe for a working set of 40 TB.
   EXPECT_THAT(view.notes, testing::Contains(testing::HasSubstr("9.28TB per node smaller than the working set")));
-  // 10 GB/s x 8 GPUs = 80 GB/s a node over 2 x 200G = 50 GB/s.
+  // 10 GB/s x 8 GPUs = 80 GB/s per node over 2 x 200G = 50 GB/s.
   EXPECT_THAT(view.notes, testing::Contains(testing::AllOf(testing::HasSubstr("80GB/s per node of train"),
                                                            testing::HasSubstr("links carry 50GB/s"))));
 }
 
-TEST(StorageView, BoundByServerLinksWhenTheFileStatesMore) {
+TEST(StorageView, BoundByServerLinksWhenTheStatedRateIsHigher) {
   const auto stated = model::load_cluster_text("t.yaml",
                                                "weft: 1\nname: t\npools:\n"
                                                "  - {name: train, server: hgx-h100, count: 32}\n"
@@ -159,7 +159,7 @@ TEST(StorageView, BoundByServerLinksWhenTheFileStatesMore) {
   EXPECT_EQ(std::get<std::string>(find_cell(*systems, 0, "write_bound")->value), "stated figure");
 }
 
-TEST(StorageView, SaysWhenNothingFeedsTheGpus) {
+TEST(StorageView, ReportsWhenNoStorageFeedsTheGpus) {
   const auto loaded =
       model::load_cluster_text("t.yaml", "weft: 1\nname: t\npools:\n  - {name: train, server: hgx-h100, count: 2}\n");
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);

@@ -1,5 +1,5 @@
-// Virtual functions: with SR-IOV each pod gets functions of its own, one for each rail it uses, and each has an address
-// (Kubernetes sizing appendix of the fabric guide: net1/net2 backend, net3/net4 storage for one training pod a node).
+// Virtual functions: with SR-IOV each pod gets its own functions, one per rail it uses, and each has an address
+// (Kubernetes sizing appendix of the fabric guide: net1/net2 backend, net3/net4 storage for one training pod per node).
 #include <fmt/format.h>
 
 #include <optional>
@@ -14,19 +14,19 @@ namespace {
 // A server's ports on one fabric. Planes count as ports: a pod needs a function on each.
 struct RailPorts {
   std::int64_t ports = 0;
-  std::optional<std::int64_t> limit;  // functions that one port offers
+  std::optional<std::int64_t> limit;  // functions per port
 };
 
 struct VfPool {
   const model::DeviceGroup* group = nullptr;
   const model::PoolSpec* pool = nullptr;
   std::int64_t nodes = 0;
-  std::int64_t gpus = 0;  // on a node
+  std::int64_t gpus = 0;  // per node
   RailPorts backend;
   RailPorts storage;
 };
 
-// What a way of cutting nodes into pods costs.
+// The functions and addresses needed for one way of splitting nodes into pods.
 struct VfPlan {
   std::int64_t pods_per_node = 1;
   std::int64_t gpus_per_pod = 0;
@@ -79,8 +79,8 @@ VfPlan plan_for(const VfPool& pool, std::int64_t pods_per_node) {
   VfPlan plan;
   plan.pods_per_node = pods_per_node;
   plan.gpus_per_pod = pool.gpus / pods_per_node;
-  if (*pool.pool->role == model::PoolRole::inference) return plan;  // replicas talk over eth0
-  // A NIC for each GPU: the pod takes the rails of its own GPUs. Fewer NICs than GPUs: every pod uses all rails.
+  if (*pool.pool->role == model::PoolRole::inference) return plan;  // replicas communicate over eth0
+  // One NIC per GPU: the pod uses the rails of its own GPUs. Fewer NICs than GPUs: every pod uses all rails.
   plan.backend_per_pod =
       pool.backend.ports >= pool.gpus ? divide_up(pool.backend.ports, pods_per_node) : pool.backend.ports;
   plan.storage_per_pod = pool.storage.ports;
@@ -92,7 +92,7 @@ VfPlan plan_for(const VfPool& pool, std::int64_t pods_per_node) {
   return plan;
 }
 
-// Pods of a node: training pods as the file says, inference replicas by GPU or MIG instance.
+// Pods per node: training pods as set in the file, inference replicas by GPU or MIG instance.
 std::int64_t pods_of(const VfPool& pool) {
   if (*pool.pool->role != model::PoolRole::inference) return *pool.pool->pods_per_node;
   std::int64_t per_gpu = 0;
@@ -132,7 +132,7 @@ std::string limit_text(std::int64_t wanted, const RailPorts& ports) {
   return ports.limit ? fmt::format("{} of {}", wanted, *ports.limit) : std::to_string(wanted);
 }
 
-// 1 x 8, 2 x 4 and 8 x 1 GPUs, and what the file asks for.
+// 1 x 8, 2 x 4 and 8 x 1 GPUs, and the split set in the file.
 TableSection alternatives_table(const std::vector<VfPool>& pools) {
   using Align = Column::Align;
   TableSection table{"alternatives",
@@ -190,7 +190,7 @@ std::vector<RailAddresses> rail_addresses(const model::Cluster& cluster, const s
   return rails;
 }
 
-// Of the smallest subnet with that many hosts, besides its own and its broadcast address.
+// Prefix length of the smallest subnet with that many hosts, besides its network and broadcast addresses.
 int prefix_length_for(std::int64_t hosts) {
   int length = 32;
   while (length > 0 && (std::int64_t{1} << (32 - length)) < hosts + 2) --length;

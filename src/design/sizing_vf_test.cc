@@ -35,8 +35,8 @@ std::unique_ptr<model::Loaded> load(const std::string& pools) {
   return loaded;
 }
 
-// The appendix' example: 256 nodes of eight GPUs, two backend and two storage rails, one training pod a node.
-TEST(VirtualFunctions, TwoBackendAndTwoStorageForOnePodANode) {
+// The appendix's example: 256 nodes of eight GPUs, two backend and two storage rails, one training pod per node.
+TEST(VirtualFunctions, TwoBackendAndTwoStorageForOnePodPerNode) {
   const auto loaded = load("  - {name: train, server: dell-xe9680, count: 256, links: {backend: 2, storage: 2}}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   const Document view = vf_view(*loaded->cluster);
@@ -47,7 +47,7 @@ TEST(VirtualFunctions, TwoBackendAndTwoStorageForOnePodANode) {
   EXPECT_EQ(number(pools, 0, "storage_vfs_per_pod"), 2);
   EXPECT_EQ(number(pools, 0, "vfs_per_node"), 4);
   EXPECT_EQ(number(pools, 0, "vfs"), 1024);
-  // Fewer rails than GPUs: every pod of 2 x 4 and 8 x 1 gets functions of its own on both rails.
+  // Fewer rails than GPUs: every pod of 2 x 4 and 8 x 1 gets its own functions on both rails.
   const TableSection& ways = table(view, "alternatives");
   ASSERT_EQ(ways.rows.size(), 3U);
   EXPECT_EQ(number(ways, 1, "pods"), 512);
@@ -59,7 +59,7 @@ TEST(VirtualFunctions, TwoBackendAndTwoStorageForOnePodANode) {
   EXPECT_EQ(number(ways, 2, "addresses"), 32 * 256);
 }
 
-TEST(VirtualFunctions, APodTakesTheRailsOfItsOwnGpus) {
+TEST(VirtualFunctions, PodUsesTheRailsOfItsOwnGpus) {
   const auto loaded = load("  - {name: train, server: hgx-h100, count: 4, pods_per_node: 2}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   const Document view = vf_view(*loaded->cluster);
@@ -84,7 +84,7 @@ TEST(VirtualFunctions, CountsAddressesOnEachRail) {
   }
 }
 
-TEST(VirtualFunctions, InferenceReplicasTakeNone) {
+TEST(VirtualFunctions, InferenceReplicasUseNone) {
   const auto loaded = load("  - {name: infer, role: inference, server: hgx-h100, count: 2, mig: {1g.10gb: 7}}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   const Document view = vf_view(*loaded->cluster);
@@ -93,13 +93,13 @@ TEST(VirtualFunctions, InferenceReplicasTakeNone) {
   EXPECT_THAT(view.notes, Contains(HasSubstr("and no virtual functions")));
 }
 
-TEST(VirtualFunctions, SaysWhenPodsDoNotDivideTheGpus) {
+TEST(VirtualFunctions, ReportsPodsThatDoNotDivideTheGpus) {
   const auto loaded = load("  - {name: train, server: hgx-h100, count: 2, pods_per_node: 3}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   EXPECT_THAT(vf_view(*loaded->cluster).notes, Contains(HasSubstr("3 pods per node do not divide 8 GPUs")));
 }
 
-TEST(VirtualFunctions, AClusterWithoutGpusHasNothingToSay) {
+TEST(VirtualFunctions, ClusterWithoutGpusGetsANote) {
   const auto loaded = load("  - {name: cpu, role: cpu, server: cpu-2u, count: 2}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   EXPECT_THAT(vf_view(*loaded->cluster).notes, Contains(HasSubstr("has GPUs")));

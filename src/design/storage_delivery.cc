@@ -15,7 +15,7 @@ bool is_storage_pool(const model::Cluster& cluster, const model::DeviceGroup& gr
   return group.pool >= 0 && *pool_at(cluster, group.pool).role == model::PoolRole::storage;
 }
 
-// Host ports of one leaf, by rail: those of the system's servers and those of everyone who reads from it.
+// Host ports of one leaf, by rail: those of the system's servers and those of all its clients.
 struct LeafPorts {
   std::map<std::uint8_t, Bytes> servers;
   std::map<std::uint8_t, Bytes> clients;
@@ -64,8 +64,9 @@ double share(const std::map<std::uint8_t, Bytes>& rails, std::uint8_t rail, Byte
   return static_cast<double>(found->second.count()) / static_cast<double>(whole.count());
 }
 
-// Total throughput at which the first leaf's uplinks are full, if every server feeds every client of its rail alike:
-// what a leaf's servers send and its own clients do not take goes up, what its clients take from elsewhere comes down.
+// Total throughput at which the first leaf's uplinks are saturated, if every server serves every client of its rail
+// equally: traffic from a leaf's servers to clients elsewhere goes up, traffic to its clients from servers elsewhere
+// comes down.
 std::optional<Bytes> uplink_bound(const StorageLinks& links) {
   std::optional<Bytes> bound;
   for (const auto& [leaf, ports] : links.leaves) {
@@ -126,7 +127,7 @@ StorageDelivery delivery_of(const model::Cluster& cluster, const model::StorageS
   if (write_stated) delivery.server_write = system.write->per_second;
   delivery.read.limit(delivery.server_read, read_stated ? kByStated : kByServers);
   delivery.write.limit(delivery.server_write, write_stated ? kByStated : kByServers);
-  if (delivery.local) return delivery;  // node-local drives: nothing crosses a link
+  if (delivery.local) return delivery;  // node-local drives: no traffic crosses a link
   bound_by_links(delivery, delivery.read);
   bound_by_links(delivery, delivery.write);
   return delivery;

@@ -1,5 +1,5 @@
-// What a cluster's storage delivers: each system's servers, drives and links, and the least of them. Whether that is
-// enough is not known here.
+// The throughput that a cluster's storage delivers: the minimum of each system's servers, drives and links. Whether
+// that is enough is decided elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weft::design {
 
-// Least of several limits, and which of them it is.
+// The lowest of several limits, and its name.
 struct StorageBound {
   Bytes rate{INT64_MAX};
   std::string_view by = "nothing";
@@ -29,17 +29,17 @@ inline constexpr std::string_view kByServerLinks = "server links";
 inline constexpr std::string_view kByClientLinks = "client links";
 inline constexpr std::string_view kByUplinks = "leaf uplinks";
 
-// What one storage system has, and what of it arrives.
+// The limits of one storage system, and the throughput it delivers.
 struct StorageDelivery {
   const model::StorageSpec* system = nullptr;
   const model::ServerModel* server = nullptr;
-  bool local = false;  // drives of the nodes themselves, not of storage servers
+  bool local = false;  // drives in the nodes themselves, not in storage servers
   std::int64_t servers = 0;
   Bytes server_read;
   Bytes server_write;
   Bytes server_links;
   Bytes client_links;
-  std::optional<Bytes> uplinks;  // nothing crosses an uplink when absent
+  std::optional<Bytes> uplinks;  // absent if no traffic crosses an uplink
   Bytes capacity;
   std::int64_t metadata_iops = 0;
   StorageBound read;
@@ -47,10 +47,10 @@ struct StorageDelivery {
 };
 
 [[nodiscard]] StorageDelivery delivery_of(const model::Cluster& cluster, const model::StorageSpec& system);
-// Over the storage fabric, that is.
+// Over the storage fabric.
 [[nodiscard]] bool feeds_gpus(const StorageDelivery& delivery);
 
-// All systems that feed GPUs, together; they share the clients' links.
+// All systems that feed GPUs, combined; they share the clients' links.
 struct StorageSupply {
   StorageBound read{Bytes(), "no storage system"};
   StorageBound write{Bytes(), "no storage system"};

@@ -1,5 +1,5 @@
-// Answers to `weft show`: each view turns a compiled cluster into a Document. Views compute nothing that the Cluster
-// already knows; they count, sort and phrase.
+// The views of `weft show`: each turns a compiled cluster into a Document. Views only count, sort and format the
+// contents of the Cluster.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace weft::design {
 [[nodiscard]] Document racks_view(const model::Cluster& cluster);
 [[nodiscard]] Document nodes_view(const model::Cluster& cluster);
 [[nodiscard]] Document switches_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
-// One row a cable, ready for a cabling crew: label, both ends with rack, unit and port, type, length, speed.
+// One row per cable, for a cabling crew: label, both ends with rack, unit and port, type, length, speed.
 [[nodiscard]] Document cables_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
 [[nodiscard]] Document ports_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
 [[nodiscard]] Document addresses_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);

@@ -139,7 +139,7 @@ Supplies supplies_of(const model::Cluster& cluster, model::DeviceId device) {
     const std::int64_t needed = server.psus_needed.has_value() ? *server.psus_needed : 1;
     return {static_cast<int>(*server.psus), static_cast<int>(needed)};
   }
-  // One supply carries a switch: they are sold with redundant ones.
+  // One supply is enough for a switch: switches are sold with redundant ones.
   if (group.kind == model::DeviceKind::network_switch) return {static_cast<int>(*group.network_switch->psus), 1};
   return {};
 }

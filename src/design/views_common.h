@@ -1,4 +1,4 @@
-// What the views share: columns, cells with units, and the words for places, roles and units.
+// Shared by the views: columns, cells with units, and labels for locations, roles and units.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace weft::design::views {
 [[nodiscard]] Column right(std::string key, std::string title);
 [[nodiscard]] Column wide(Column column);
 
-// Cells of machine formats carry the base unit that the column's key ends in; people see the short form.
+// Cells carry the base unit that the column's key ends in for machine formats, and the short form for people.
 [[nodiscard]] Cell speed_cell(BitRate speed);             // key ends in _bps
 [[nodiscard]] Cell power_cell(Power power);               // _w
 [[nodiscard]] Cell meters_cell(std::uint32_t length_mm);  // _m
 [[nodiscard]] Cell percent_cell(double percent);          // _percent; rounded to a tenth, below 1 to a hundredth
-[[nodiscard]] Cell address_cell(Ipv4 address);            // nothing when there is none
-[[nodiscard]] Cell ordinal_cell(bool applies, std::uint32_t index);  // counted from 1, nothing when it does not apply
+[[nodiscard]] Cell address_cell(Ipv4 address);            // empty if there is none
+[[nodiscard]] Cell ordinal_cell(bool applies, std::uint32_t index);  // counted from 1, empty if it does not apply
 [[nodiscard]] Cell count_cell(std::uint64_t count);                  // with thousands separators for people
-[[nodiscard]] Cell text_cell(std::string text);                      // nothing when empty
+[[nodiscard]] Cell text_cell(std::string text);                      // empty cell for empty text
 
-// What a fabric's part of the file says, alike for the data fabrics and the out-of-band network.
+// The settings of a fabric in the file, in one form for the data fabrics and the out-of-band network.
 struct FabricSettings {
   std::optional<std::int64_t> mtu;
   std::string vrf;
@@ -43,13 +43,13 @@ struct FabricSettings {
 [[nodiscard]] std::int64_t height_of(const model::Cluster& cluster, model::DeviceId device);  // rack units; 0 for PDUs
 [[nodiscard]] std::int64_t gpus_of(const model::Cluster& cluster, model::DeviceId device);
 
-// Supplies of a device and how many of them carry it alone; PDUs and external networks have none.
+// Power supplies of a device and how many it needs; PDUs and external networks have none.
 struct Supplies {
   int fitted = 0;
   int needed = 0;
 };
 [[nodiscard]] Supplies supplies_of(const model::Cluster& cluster, model::DeviceId device);
-// Too few of its supplies are left to carry it without this power feed. Not for PDUs.
+// Whether the device fails with this power feed because too few supplies are left. Not for PDUs.
 [[nodiscard]] bool falls_with_feed(const model::Cluster& cluster, model::DeviceId device, int feed);
 [[nodiscard]] std::string feed_name(int feed);                                              // "A"
 [[nodiscard]] std::string feeds_of(const model::Cluster& cluster, model::DeviceId device);  // "A B"

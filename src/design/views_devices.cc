@@ -73,10 +73,10 @@ struct PortsUsed {
   std::uint32_t cages = 0;
 };
 
-// Ports on the switch's own fabric; the management port is not a port of its radix.
+// Ports on the switch's own fabric; the management port is not part of its radix.
 PortsUsed ports_used(const model::Cluster& cluster, const model::DeviceGroup& group, model::DeviceId id) {
   PortsUsed used;
-  std::uint32_t last_cage = UINT32_MAX;  // ports come in cage order
+  std::uint32_t last_cage = UINT32_MAX;  // ports are in cage order
   for (const model::PortId port_id : cluster.ports_of(id)) {
     const model::Port& port = cluster.port(port_id);
     if (port.fabric != group.fabric) continue;

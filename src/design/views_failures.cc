@@ -1,6 +1,6 @@
-// What is lost when one thing fails: a power feed, a row, a rack, the leaves of a unit, a leaf, a pair of leaves, a
-// spine, a core, a plane. Each kind is told once, with its worst case. What a failure takes
-// with it is measured by loss_meter.h, which `weft failures` asks too.
+// The blast radius of a single failure: a power feed, a row, a rack, the leaves of a unit, a leaf, a pair of leaves, a
+// spine, a core, a plane. Each kind is listed once, with its worst case. Losses are computed by loss_meter.h, as in
+// `weft failures`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using views::wide;
 
 using Devices = std::vector<model::DeviceId>;
 
-// Server models that a single feed takes down, since what is not on it does not carry them.
+// Notes server models that fail with a single feed because the supplies on other feeds are not enough.
 void note_feeds(const model::Cluster& cluster, std::vector<std::string>& notes) {
   for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.kind != model::DeviceKind::server || group.count == 0) continue;
@@ -48,7 +48,7 @@ struct DomainKind {
   std::vector<std::pair<std::string, Devices>> domains;
 };
 
-// Everything that a feed carries alone, or without which too few supplies are left.
+// Devices that fail with a feed: those powered by it alone, or left with too few supplies.
 Devices lost_with_feed(const model::Cluster& cluster, int feed) {
   Devices lost;
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
@@ -188,7 +188,7 @@ const model::DeviceGroup* group_of_pool(const model::Cluster& cluster, const std
   return nullptr;
 }
 
-// How servers that belong together are spread: what the loss of one rack or one feed takes of them.
+// How related servers are distributed: how many of them are lost with one rack or one feed.
 struct Spread {
   std::uint64_t members = 0;
   std::uint64_t racks = 0;

@@ -1,4 +1,4 @@
-// Cables and ports, one row each: what a cabling crew and an operator at a console look things up in.
+// Cables and ports, one row each, for cabling crews and operators.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,8 +15,8 @@ using views::left;
 using views::right;
 using views::wide;
 
-// Splitters get a label of their own, since several cables hang off one plug. Labels count within a fabric, over the
-// whole fabric, so that filtering does not change them.
+// Splitters have one label, since several cables share a plug. Labels are numbered over the whole fabric, so that
+// filtering does not change them.
 class CableLabels {
  public:
   explicit CableLabels(const model::Cluster& cluster) {
@@ -64,7 +64,7 @@ Cell transceiver_cell(const model::TransceiverModel* transceiver) {
   return transceiver == nullptr ? Cell() : Cell(transceiver->id->text);
 }
 
-// The access VLAN of a port: a switch port takes that of the host it serves.
+// The access VLAN of a port: a switch port has that of the host it serves.
 model::SubnetId subnet_of(const model::Cluster& cluster, const model::Port& port, model::PortId peer) {
   if (port.subnet != model::kNone<model::SubnetId> || peer == model::kNone<model::PortId>) return port.subnet;
   return cluster.port(peer).subnet;

@@ -1,5 +1,4 @@
-// The whole cluster on one screen. Everything here is counted in single passes, so that a hundred thousand GPUs take no
-// longer to sum up than to walk.
+// The whole cluster on one screen. Everything is counted in single passes, so the time is linear in the number of GPUs.
 #include <fmt/format.h>
 
 #include <array>
@@ -118,7 +117,7 @@ TableSection fabric_table(const model::Cluster& cluster) {
     const model::FabricPlan& plan = cluster.fabric(kind);
     if (!plan.present) continue;
     const auto mtu = views::settings_of(cluster, kind).mtu;
-    const bool uplinks = plan.leaf_spine_links > 0 && kind != model::FabricKind::oob;  // that one is sized by ports
+    const bool uplinks = plan.leaf_spine_links > 0 && kind != model::FabricKind::oob;  // out-of-band is sized by ports
     const bool rails = kind == model::FabricKind::backend || kind == model::FabricKind::storage;
     table.rows.push_back({model::to_text(kind),
                           model::text_of(plan.network),
@@ -153,7 +152,7 @@ TableSection pool_table(const model::Cluster& cluster) {
   table.columns = {left("pool", "Pool"),    left("role", "Role"),        left("server", "Server"),
                    right("count", "Count"), right("gpus", "GPUs"),       right("racks", "Racks"),
                    right("units", "Units"), wide(left("hosts", "Hosts"))};
-  // The last group seen in a rack and in a unit: a new one is counted, a known one is not.
+  // The last group seen in a rack and in a unit: only a new one is counted.
   std::vector<std::uint32_t> rack_seen(cluster.racks().size(), UINT32_MAX);
   std::vector<std::uint32_t> unit_seen(cluster.units().size(), UINT32_MAX);
   for (std::uint32_t g = 0; g < cluster.groups().size(); ++g) {
@@ -181,7 +180,7 @@ TableSection pool_table(const model::Cluster& cluster) {
   return table;
 }
 
-// Units whose leaves have room for more servers, told once a pool and fabric.
+// Notes units whose leaves have free ports for more servers, once per pool and fabric.
 void note_partial_units(const model::Cluster& cluster, std::vector<std::string>& notes) {
   struct Room {
     std::uint64_t units = 0;
@@ -211,7 +210,7 @@ void note_fabrics(const model::Cluster& cluster, std::vector<std::string>& notes
     const auto steep = [](const Ratio& ratio) { return ratio.numerator > 2 * ratio.denominator; };
     const std::uint32_t planes = plan.planes > 0 ? plan.planes : 1;
     const std::uint32_t spines = plan.spines / planes;
-    // Out-of-band aggregation is a pair by design; the share it loses hurts nobody's bandwidth.
+    // Out-of-band aggregation is a pair by design; bandwidth is not critical there.
     if (kind != model::FabricKind::oob && spines > 0 && spines < 4 && plan.cores == 0) {
       notes.push_back(fmt::format("{}: {}{}; losing one loses {}% of the bandwidth between leaves.",
                                   model::to_text(kind), grouped_plural(spines, "spine", "spines"),

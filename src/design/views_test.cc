@@ -1,4 +1,4 @@
-// Expected numbers are worked out here from the cluster file below and the catalog's facts, not from the views.
+// Expected numbers are computed here from the cluster file below and the catalog's facts, not from the views.
 #include "design/views.h"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST(Views, AreRegularTables) {
   }
 }
 
-TEST(Views, SummaryCountsWhatTheFileAsksFor) {
+TEST(Views, SummaryCountsMatchTheFile) {
   const model::Cluster& cluster = demo();
   const Document summary = summary_view(cluster);
   EXPECT_EQ(fact(summary, "gpus"), 32 * 8);
@@ -251,7 +251,7 @@ TEST(Views, CablesAsCsvHaveOneLineEach) {
   EXPECT_NE(csv.find("a_transceiver"), std::string::npos);
 }
 
-TEST(Views, PortsPointAtEachOther) {
+TEST(Views, PortsReferToEachOther) {
   const model::Cluster& cluster = demo();
   const Document document = ports_view(cluster, {});
   const TableSection& ports = table(document, "ports");
@@ -301,7 +301,7 @@ const std::vector<Cell>* domain(const TableSection& domains, std::string_view ki
   return nullptr;
 }
 
-TEST(Views, FailureOfALeafTakesOneRail) {
+TEST(Views, LeafFailureAffectsOneRail) {
   const Document document = failure_domains_view(demo());
   const TableSection& domains = table(document, "failure_domains");
   const auto* leaf = domain(domains, "leaf", "backend");
@@ -313,7 +313,7 @@ TEST(Views, FailureOfALeafTakesOneRail) {
   EXPECT_DOUBLE_EQ(real_number(domains, *leaf, "storage_lost_percent"), 0.0);
 }
 
-TEST(Views, FailureOfARackTakesItsServers) {
+TEST(Views, RackFailureAffectsItsServers) {
   const model::Cluster& cluster = demo();
   std::map<std::uint32_t, std::int64_t> servers;
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
@@ -330,7 +330,7 @@ TEST(Views, FailureOfARackTakesItsServers) {
   EXPECT_GE(number(domains, *rack, "gpus_lost"), most * 8);
 }
 
-TEST(Views, FailureDomainsTellOfStorageAndEtcd) {
+TEST(Views, FailureDomainsIncludeStorageAndEtcd) {
   const Document document = failure_domains_view(demo());
   const TableSection& storage = table(document, "storage");
   ASSERT_EQ(storage.rows.size(), 1U);

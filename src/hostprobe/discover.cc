@@ -37,7 +37,7 @@ std::string pci_ids(const ProbeFiles& files, const std::string& device) {
 // GIDs of IPv4 addresses are ::ffff:a.b.c.d, which sysfs writes as 0000:...:ffff:0a3c:0002.
 bool is_ipv4_gid(std::string_view gid) { return gid.starts_with("0000:0000:0000:0000:0000:ffff:"); }
 
-// Entries of the GID table that RoCE v2 can use. An unused entry has a GID of zeroes and no type that can be read.
+// Entries of the GID table that RoCE v2 can use. An unused entry has an all-zero GID and no readable type.
 std::vector<int> roce_v2_gids(const ProbeFiles& files, const std::string& device) {
   const std::string port = "sys/class/infiniband/" + device + "/ports/1/";
   std::vector<int> all;
@@ -79,7 +79,7 @@ config::HostInterface look_at_interface(const ProbeFiles& files, const std::stri
   interface.address = files.text(folder + "/address").value_or("");
   interface.state = files.text(folder + "/operstate").value_or("");
   interface.mtu = std::max<std::int64_t>(files.number(folder + "/mtu").value_or(0), 0);
-  // -1 or an error where there is no link.
+  // -1 or an error if there is no link.
   interface.speed_mbps = std::max<std::int64_t>(files.number(folder + "/speed").value_or(0), 0);
   interface.physical = files.exists(folder + "/device");
   if (interface.physical) look_at_device(files, folder + "/device", interface);
@@ -91,7 +91,7 @@ void look_at_interfaces(const ProbeFiles& files, config::HostFacts& facts) {
   if (names.empty()) facts.not_read.emplace_back("interfaces: /sys/class/net cannot be read or is empty");
   for (const std::string& name : names) {
     if (!files.exists("sys/class/net/" + name + "/ifindex") && !files.exists("sys/class/net/" + name + "/address")) {
-      continue;  // bonding_masters and other files that are no interface
+      continue;  // bonding_masters and other files that are not interfaces
     }
     if (facts.interfaces.size() == kMaxInterfaces) {
       facts.not_read.push_back(fmt::format("interfaces: only the first {} of {}", kMaxInterfaces, names.size()));
@@ -108,7 +108,7 @@ bool is_gpu(std::int64_t vendor, std::int64_t class_code) {
   return vendor == kAmd && (kind == 0x0300 || kind == 0x0302 || kind == 0x1200);
 }
 
-// "Model: \t\t NVIDIA H100 80GB HBM3" as the driver says it, or what the card says of itself.
+// "Model: \t\t NVIDIA H100 80GB HBM3" as reported by the driver, else the product name or the PCI IDs.
 std::string gpu_name(const ProbeFiles& files, const std::string& pci) {
   if (const auto text = files.text("proc/driver/nvidia/gpus/" + pci + "/information")) {
     const std::size_t at = text->find("Model:");
@@ -154,7 +154,7 @@ void look_at_sysctls(const ProbeFiles& files, config::HostFacts& facts) {
       ++missing;
       continue;
     }
-    // As sysctl(8) prints it: dots for slashes, and slashes for the dots of an interface's name.
+    // As printed by sysctl(8): dots for slashes, and slashes for the dots of an interface's name.
     std::string name = key;
     for (char& c : name) c = c == '/' ? '.' : c == '.' ? '/' : c;
     facts.sysctls.emplace_back(std::move(name), *value);

@@ -1,6 +1,6 @@
-// Looks at one host: its interfaces with their speeds, drivers, RDMA devices and virtual functions, its GPUs, and the
-// kernel settings that decide where packets go. It changes nothing and runs no program. Which fabric an interface is
-// on is decided in check/live/classify.h.
+// Host discovery: interfaces with their speeds, drivers, RDMA devices and virtual functions, GPUs, and the kernel
+// settings that affect routing. Read-only; runs no programs. check/live/classify.h decides which fabric an interface is
+// on.
 #pragma once
 
 #include "config/live_facts.h"
@@ -8,7 +8,7 @@
 
 namespace weft::hostprobe {
 
-// Never fails: what could not be looked at is in `not_read`.
+// Never fails: `not_read` lists what could not be read.
 //
 // Under a root other than "/" addresses come from sos_commands/networking/ip_-o_addr (the output of `ip -o addr`) and
 // statistics from sos_commands/networking/ethtool_-S_NAME, where sosreport puts them.

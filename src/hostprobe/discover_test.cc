@@ -1,5 +1,5 @@
-// A machine made of files, with what real ones have: an adapter with RDMA and virtual functions, one without a link, a
-// management controller on USB, a bridge, GPUs and a display that is none.
+// A simulated machine made of files: an adapter with RDMA and virtual functions, one without a link, a BMC on USB, a
+// bridge, GPUs and a display controller that is not a GPU.
 #include "hostprobe/discover.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class Discover : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(Discover, AnAdapterWithEverything) {
+TEST_F(Discover, ReadsAllPropertiesOfAnAdapter) {
   interface("enp26s0np0", "up", "400000", "9000");
   device("enp26s0np0", "0000:1a:00.0", "0x15b3", "0x1021");
   link("sys/devices/0000:1a:00.0/driver", "../../bus/pci/drivers/mlx5_core");
@@ -117,7 +117,7 @@ TEST_F(Discover, AnAdapterWithEverything) {
   EXPECT_NE(std::find(facts.sysctls.begin(), facts.sysctls.end(), sysctl), facts.sysctls.end());
 }
 
-TEST_F(Discover, VirtualFunctionsBridgesAndPortsWithoutALink) {
+TEST_F(Discover, ReadsVirtualFunctionsBridgesAndPortsWithoutALink) {
   interface("enp26s0v0", "down", "-1", "1500");
   device("enp26s0v0", "0000:1a:00.2", "0x15b3", "0x101e");
   link("sys/devices/0000:1a:00.2/physfn", "../0000:1a:00.2");
@@ -131,7 +131,7 @@ TEST_F(Discover, VirtualFunctionsBridgesAndPortsWithoutALink) {
   EXPECT_EQ(find(facts, "br0").vfs, -1);
 }
 
-TEST_F(Discover, GpusByVendorAndClass) {
+TEST_F(Discover, FindsGpusByVendorAndClass) {
   const struct {
     const char* pci;
     const char* vendor;
@@ -139,7 +139,7 @@ TEST_F(Discover, GpusByVendorAndClass) {
   } kDevices[] = {
       {"0000:1b:00.0", "0x10de", "0x030200"},
       {"0000:1c:00.0", "0x1002", "0x120000"},
-      {"0000:03:00.0", "0x1a03", "0x030000"},  // the management controller's display
+      {"0000:03:00.0", "0x1a03", "0x030000"},  // the BMC's display controller
       {"0000:1d:00.0", "0x10de", "0x068000"},  // NVSwitch
   };
   for (const auto& d : kDevices) {
@@ -156,7 +156,7 @@ TEST_F(Discover, GpusByVendorAndClass) {
   EXPECT_EQ(facts.gpus[1].name, "1002:2330");
 }
 
-TEST_F(Discover, AnEmptyMachineSaysWhatIsMissing) {
+TEST_F(Discover, EmptyMachineReportsWhatIsMissing) {
   const config::HostFacts facts = discover();
   EXPECT_TRUE(facts.interfaces.empty());
   EXPECT_GE(facts.not_read.size(), 4U);  // interfaces, addresses, routes, GPUs, settings
@@ -164,13 +164,13 @@ TEST_F(Discover, AnEmptyMachineSaysWhatIsMissing) {
   EXPECT_TRUE(nowhere.interfaces.empty());
 }
 
-TEST_F(Discover, OddContentIsBorne) {
+TEST_F(Discover, ToleratesMalformedContent) {
   interface("eth0", "\xff\xfe weird \x01", "99999999999999999999", "abc");
   device("eth0", "x", "0xZZ", "");
   put("sys/devices/x/sriov_numvfs", "-7\n");
   fs::create_directories(root_ / "sys/class/net/eth0/device/infiniband/mlx5_0");
   put("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/abc", "RoCE v2\n");
-  fs::create_directories(root_ / "sys/class/infiniband/mlx5_0/ports/1/link_layer");  // a folder where a file belongs
+  fs::create_directories(root_ / "sys/class/infiniband/mlx5_0/ports/1/link_layer");  // a folder instead of a file
   put("proc/net/route", std::string(300'000, 'x') + "\n00000000");
   put("sos_commands/networking/ip_-o_addr", "2: eth0 inet 1.2.3/99 x\n2: eth0 inet 1.2.3.4/33\ninet\n2:\n");
   ASSERT_EQ(::mkfifo((root_ / "proc/sys_fifo").c_str(), 0600), 0);
@@ -187,7 +187,7 @@ TEST_F(Discover, OddContentIsBorne) {
   EXPECT_TRUE(config::read_host_facts(sources, file, diagnostics)) << render_all(diagnostics, sources, false);
 }
 
-TEST(DiscoverHere, ThisMachine) {
+TEST(DiscoverHere, ReadsThisMachine) {
   const config::HostFacts facts = discover_host();
   EXPECT_FALSE(facts.host.empty());
   const auto lo = std::find_if(facts.interfaces.begin(), facts.interfaces.end(),

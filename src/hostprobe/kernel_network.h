@@ -1,4 +1,4 @@
-// What the kernel tells of interfaces beyond /sys: IPv4 addresses, default routes, statistics of the driver. Asks the
+// Interface information from the kernel beyond /sys: IPv4 addresses, default routes, driver statistics. Queries the
 // running kernel under "/", and reads the files of a copy otherwise.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace weft::hostprobe {
 // Fills in addresses and prefixes of interfaces of the same name.
 void read_addresses(const ProbeFiles& files, config::HostFacts& facts);
 void read_default_routes(const ProbeFiles& files, config::HostFacts& facts);
-// Counters of pause frames that are not zero.
+// Non-zero counters of pause frames.
 void read_pause_counters(const ProbeFiles& files, config::HostFacts& facts);
 
 }  // namespace weft::hostprobe

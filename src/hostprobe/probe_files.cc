@@ -14,7 +14,7 @@
 namespace weft::hostprobe {
 namespace {
 
-constexpr std::size_t kMaxText = 256U << 10U;  // bytes; files of /sys end at a page, /proc/net/route can be longer
+constexpr std::size_t kMaxText = 256U << 10U;  // bytes; files in /sys are at most a page, /proc/net/route can be longer
 constexpr std::size_t kMaxNames = 100'000;
 
 }  // namespace
@@ -28,7 +28,8 @@ std::string ProbeFiles::full(const std::string& path) const {
 }
 
 std::optional<std::string> ProbeFiles::text(const std::string& path) const {
-  // Not blocking, so that a pipe in a hostile copy cannot hold us; files of /sys have no useful size to ask for.
+  // Non-blocking, so that a pipe in a hostile copy cannot block the probe; the size that stat reports for /sys files is
+  // useless.
   const FileDescriptor file = open_descriptor(full(path), O_RDONLY | O_NONBLOCK);
   if (!file.ok()) return std::nullopt;
   std::string content;

@@ -20,8 +20,8 @@ AgentStep LeaseAgent::probe(std::span<const sched::NodeId> nodes) const {
   return step;
 }
 
-// What the table answers is only good for gates whose start was known before the question was put: otherwise the answer
-// may be older than the loss of power by which the table let the GPU go to another.
+// A reply of the table is valid only for gates whose boot was known before the request was sent: otherwise it may
+// predate the power loss after which the table granted the GPU to another engine.
 void LeaseAgent::begin_session(AgentStep& step) {
   ++session_.turn;
   welcomed_ = false;
@@ -36,7 +36,7 @@ void LeaseAgent::begin_session(AgentStep& step) {
 AgentStep LeaseAgent::receive(const TableMessage& message) {
   AgentStep step;
   if (message.to != owner_ || message.session != session_ || session_.turn == 0) return step;
-  if (message.welcome == welcomed_) return step;  // a second welcome is older than what came since
+  if (message.welcome == welcomed_) return step;  // a second welcome is older than the messages since the first
   welcomed_ = true;
   for (const LeaseShare& share : message.shares) take(share);
   if (message.welcome) {
@@ -50,7 +50,7 @@ AgentStep LeaseAgent::receive(const TableMessage& message) {
   for (const LeaseShare& share : message.shares) {
     for (const NodeGpus& part : share.gpus) drive(step, part.node, nodes_[part.node]);
   }
-  // A revocation that is repeated wants its answer repeated, even where the gate has nothing left to do.
+  // A repeated revocation needs a repeated reply, even if the gate has nothing left to do.
   for (const LeaseShare& share : message.shares) {
     for (const NodeGpus& part : share.gpus) report(step, part.node, nodes_[part.node]);
   }
@@ -72,7 +72,7 @@ void LeaseAgent::take(const LeaseShare& share) {
   }
 }
 
-// Commands for whatever the gate, as last seen, does not yet do.
+// Commands that bring the gate from its last known status to the wanted state.
 void LeaseAgent::drive(AgentStep& step, sched::NodeId id, const Node& node) const {
   std::map<std::pair<LeaseEpoch, bool>, std::uint16_t> wanted;
   bool unknown = false;
@@ -98,7 +98,7 @@ void LeaseAgent::say(AgentStep& step, AgentMessage::Kind kind, LeaseEpoch epoch,
   if (gpus != 0) step.messages.push_back({kind, owner_, session_, epoch, {{node, gpus}}, {}});
 }
 
-// Evidence for the table: what is open under its epoch, and what is closed for good and idle.
+// Evidence for the table: what is open under its epoch, and what is permanently closed and idle.
 void LeaseAgent::report(AgentStep& step, sched::NodeId id, Node& node) const {
   std::map<LeaseEpoch, std::uint16_t> held;
   std::map<LeaseEpoch, std::uint16_t> released;
@@ -117,8 +117,8 @@ void LeaseAgent::report(AgentStep& step, sched::NodeId id, Node& node) const {
   report_intruders(step, id, node, false);
 }
 
-// Work on a GPU that this session has no lease on was not let in by any. `again`: also what was said before, for it may
-// have been lost.
+// Work on a GPU without a lease in this session was not admitted by any lease. `again`: also resends earlier reports,
+// since they may have been lost.
 void LeaseAgent::report_intruders(AgentStep& step, sched::NodeId id, Node& node, bool again) const {
   if (!welcomed_ || node.seen.boot == 0) return;
   std::uint16_t now = 0;
@@ -148,7 +148,7 @@ AgentStep LeaseAgent::receive(const GateStatus& status) {
   if (anew && session_.turn > 0) {
     begin_session(step);
   } else if (welcomed_) {
-    if (changed) drive(step, status.node, node);  // a command that changed nothing would be repeated without end
+    if (changed) drive(step, status.node, node);  // a command that changed nothing would be resent forever
     report(step, status.node, node);
   }
   return step;
@@ -188,7 +188,7 @@ AgentStep LeaseAgent::tick() {
       ask = ask || (want.epoch != 0 && !want.released);
       if (want.give_back) set(unwanted[want.epoch], g);
     }
-    // A gate tells of a start and of the end of a drain by itself, but that can be lost.
+    // A gate reports a start and the end of a drain unprompted, but that report can be lost.
     if (ask && step.commands.size() == before) {
       step.commands.push_back({GateCommand::Kind::probe, owner_, id, 0, 0, 0});
     }

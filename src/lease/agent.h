@@ -1,8 +1,8 @@
-// One engine's side of the lease protocol: takes grants and revocations from the table, opens and closes the gates on
-// the servers, and gives the table evidence of both. Keeps nothing on disk: after a start, or when a gate turns out to
-// have started anew, it forgets what it knew, begins a new session and does nothing until the table has answered in
-// that session. Gates stay as they are meanwhile, so running work is not disturbed. An event in, messages out; the
-// adapter that drives Slurm or Kubernetes carries them.
+// Lease agent: one engine's side of the lease protocol. It receives grants and revocations from the table, opens and
+// closes the gates on the servers, and reports evidence of both to the table. It is stateless on disk: after a start,
+// or when a gate turns out to have restarted, it discards its state, begins a new session and does nothing until the
+// table has replied in that session. Gates keep their state meanwhile, so running work is not disturbed. Each call maps
+// one event to messages; the adapter that drives Slurm or Kubernetes sends them.
 #pragma once
 
 #include <map>
@@ -24,36 +24,36 @@ class LeaseAgent {
   // `start` must be greater at every start of this engine's agent; see LeaseSession.
   LeaseAgent(LeaseOwner owner, std::uint64_t start) : owner_(owner), session_{start, 0} {}
 
-  // Asks the gates of these servers how they stand. The first tick() after it says hello; a gate that answers later
-  // begins another session.
+  // Queries the gates of these servers for their status. The first tick() afterwards sends hello; a gate that replies
+  // later starts another session.
   [[nodiscard]] AgentStep probe(std::span<const sched::NodeId> nodes) const;
   AgentStep receive(const TableMessage& message);
   AgentStep receive(const GateStatus& status);
-  // The engine needs these no more; the table will ask for them.
+  // The engine no longer needs these GPUs; the table will revoke them.
   AgentStep give_back(const GpuSet& gpus);
-  // Says again what is unanswered.
+  // Resends everything unacknowledged.
   AgentStep tick();
 
   [[nodiscard]] bool welcomed() const { return welcomed_; }
   [[nodiscard]] LeaseSession session() const { return session_; }
-  // How a gate stood when it was last heard of; none: never.
+  // The last status received from a gate; null: none yet.
   [[nodiscard]] const GateStatus* seen(sched::NodeId node) const;
-  [[nodiscard]] std::string state() const;  // as bytes; equal for equal agents
+  [[nodiscard]] std::string state() const;  // serialized; equal for equal agents
 
  private:
-  // What the table said last of a GPU. A closed one stays: nothing of its epoch or before is opened again.
+  // The table's last message about a GPU. A closed entry is kept: its epoch and earlier ones are never opened again.
   struct Want {
     LeaseEpoch epoch = 0;
     bool close = false;
     bool give_back = false;
-    bool released = false;  // shown idle once: whatever runs after that was not let in by this lease
+    bool released = false;  // was reported idle once: anything running after that was not admitted under this lease
     friend bool operator==(const Want&, const Want&) = default;
   };
   struct Node {
-    GateStatus seen{};  // boot 0: not heard of yet
+    GateStatus seen{};  // boot 0: no status received yet
     std::array<Want, sched::kMaxGpus> want{};
-    std::uint16_t intruding = 0;  // told the table so
-    std::uint16_t gone = 0;       // told the table so, in this session
+    std::uint16_t intruding = 0;  // reported to the table
+    std::uint16_t gone = 0;       // reported to the table in this session
   };
 
   void begin_session(AgentStep& step);
@@ -64,7 +64,7 @@ class LeaseAgent {
   void say(AgentStep& step, AgentMessage::Kind kind, LeaseEpoch epoch, sched::NodeId node, std::uint16_t gpus) const;
 
   LeaseOwner owner_;
-  LeaseSession session_;  // turn 0: no hello yet
+  LeaseSession session_;  // turn 0: no hello sent yet
   bool welcomed_ = false;
   std::map<sched::NodeId, Node> nodes_;
 };

@@ -16,10 +16,10 @@ constexpr sched::NodeId kNode{3};
 constexpr LeaseOwner kMe = LeaseOwner::slurm;
 const std::vector<sched::NodeId> kNodes = {kNode};
 
-// An agent with one gate, to which everything is delivered at once.
+// An agent with one gate; everything is delivered immediately.
 class LeaseAgentTest : public ::testing::Test {
  protected:
-  // What the agent says to the table when all its commands are carried out.
+  // Messages of the agent to the table after all its commands are executed.
   std::vector<AgentMessage> carry(AgentStep step) {
     std::vector<AgentMessage> said = step.messages;
     while (!step.commands.empty()) {
@@ -47,7 +47,7 @@ class LeaseAgentTest : public ::testing::Test {
   LeaseGate gate{kMe, kNode, 1};
 };
 
-TEST_F(LeaseAgentTest, DoesNothingBeforeItIsWelcomed) {
+TEST_F(LeaseAgentTest, DoesNothingBeforeWelcome) {
   EXPECT_TRUE(agent.receive(TableMessage{kMe, {1, 0}, true, {{5, {{kNode, 1}}, false}}, {}}).commands.empty());
   carry(agent.probe(kNodes));
   const std::vector<AgentMessage> hello = carry(agent.tick());
@@ -79,7 +79,7 @@ TEST_F(LeaseAgentTest, ReleasesOnlyWhatIsClosedAndIdle) {
   const AgentStep rest = agent.receive(gate.status());
   ASSERT_EQ(rest.messages.size(), 1U);
   EXPECT_EQ(rest.messages[0].gpus, (GpuSet{{kNode, 3}}));
-  // The same again, late: the grant is of an epoch that is over.
+  // The same message, delayed: the grant is of an expired epoch.
   EXPECT_TRUE(carry(agent.receive(word(5, 3, false))).size() <= 1U);
   EXPECT_FALSE(gate.uses(0));
   EXPECT_EQ(gate.receive({Do::open, kMe, kNode, 1, 5, 3}).open[0], 0U);
@@ -96,7 +96,7 @@ TEST_F(LeaseAgentTest, RevocationMayOvertakeTheGrant) {
   EXPECT_EQ(gate.status().open[0], 6U);
 }
 
-TEST_F(LeaseAgentTest, NewStartOfAGateBeginsANewSession) {
+TEST_F(LeaseAgentTest, GateRestartStartsNewSession) {
   begin({{5, {{kNode, 1}}, false}});
   EXPECT_TRUE(gate.admit(0));
   gate = LeaseGate(kMe, kNode, 2, gate.status().running);
@@ -110,7 +110,7 @@ TEST_F(LeaseAgentTest, NewStartOfAGateBeginsANewSession) {
   EXPECT_TRUE(gate.admit(0));
 }
 
-TEST_F(LeaseAgentTest, RestartLeavesWorkAlone) {
+TEST_F(LeaseAgentTest, RestartDoesNotDisturbWork) {
   begin({{5, {{kNode, 1}}, false}});
   EXPECT_TRUE(gate.admit(0));
   agent = LeaseAgent(kMe, 2);
@@ -119,7 +119,7 @@ TEST_F(LeaseAgentTest, RestartLeavesWorkAlone) {
   EXPECT_EQ(gate.status().open[0], 5U);
 }
 
-TEST_F(LeaseAgentTest, GivesBackThroughTheTable) {
+TEST_F(LeaseAgentTest, GiveBackGoesThroughTheTable) {
   begin({{5, {{kNode, 3}}, false}});
   const std::vector<AgentMessage> said = carry(agent.give_back({{kNode, 2}}));
   const AgentMessage wish{Said::give_back, kMe, {1, 1}, 5, {{kNode, 2}}, ""};
@@ -133,7 +133,7 @@ TEST_F(LeaseAgentTest, GivesBackThroughTheTable) {
   EXPECT_EQ(std::count(after.begin(), after.end(), wish), 0);
 }
 
-TEST_F(LeaseAgentTest, TellsOfWorkThatNoLeaseLetIn) {
+TEST_F(LeaseAgentTest, ReportsWorkWithoutLease) {
   begin({{5, {{kNode, 1}}, false}});
   gate.observe(0b11, "job 77, forced");
   const AgentStep seen = agent.receive(gate.status());
@@ -141,7 +141,7 @@ TEST_F(LeaseAgentTest, TellsOfWorkThatNoLeaseLetIn) {
   EXPECT_EQ(std::count(seen.messages.begin(), seen.messages.end(), intruding), 1);
   EXPECT_TRUE(std::none_of(seen.commands.begin(), seen.commands.end(),
                            [](const GateCommand& c) { return c.kind == Do::close; }));
-  // After a restart it is said again; and when the work has ended meanwhile, that is.
+  // After a restart it is reported again; so is the end of the work.
   agent = LeaseAgent(kMe, 2);
   gate.observe(0b01, "");
   carry(agent.probe(kNodes));
@@ -149,7 +149,7 @@ TEST_F(LeaseAgentTest, TellsOfWorkThatNoLeaseLetIn) {
   const std::vector<AgentMessage> said =
       carry(agent.receive(TableMessage{kMe, {2, 1}, true, {{5, {{kNode, 1}}, false}}, {{kNode, 2}}}));
   EXPECT_EQ(std::count(said.begin(), said.end(), AgentMessage{Said::gone, kMe, {2, 1}, 0, {{kNode, 2}}, ""}), 1);
-  // Work that comes back on a GPU already released is an intruder too.
+  // Work that reappears on a released GPU is an intruder too.
   gate.ended(0);
   agent.receive(gate.status());
   carry(agent.receive(word(5, 1, true)));
@@ -159,7 +159,7 @@ TEST_F(LeaseAgentTest, TellsOfWorkThatNoLeaseLetIn) {
   EXPECT_EQ(late.messages[0].kind, Said::intruding);
 }
 
-TEST(LeaseGate, RefusesWhatIsNotMeantForIt) {
+TEST(LeaseGate, RejectsCommandsNotAddressedToIt) {
   LeaseGate gate(kMe, kNode, 7);
   for (const GateCommand& command :
        {GateCommand{Do::open, kMe, kNode, 6, 5, 1}, GateCommand{Do::open, kMe, kNode, 8, 5, 1},
@@ -169,7 +169,7 @@ TEST(LeaseGate, RefusesWhatIsNotMeantForIt) {
   }
   EXPECT_FALSE(gate.admit(-1));
   EXPECT_FALSE(gate.admit(sched::kMaxGpus));
-  // A late close of an older lease does not shut a newer one.
+  // A delayed close of an older lease does not close a newer one.
   (void)gate.receive({Do::open, kMe, kNode, 7, 9, 1});
   EXPECT_EQ(gate.receive({Do::close, kMe, kNode, 7, 5, 1}).open[0], 9U);
 }

@@ -1,8 +1,7 @@
-// The check at the GPU itself: one gate for each engine on each server, asked at the very point where the engine would
-// hand out a GPU (Slurm's Prolog, the Allocate call of a Kubernetes device plugin). It opens only under an epoch it has
-// not been told to give up, and only for commands meant for its present start; so no message that was delayed on its
-// way, from whatever agent, can open what was already released. It remembers nothing over a restart and needs to
-// remember nothing: it starts closed, with the work that it finds running.
+// Lease gate: admission check at the GPU, one gate per engine and server, called where the engine hands out a GPU
+// (Slurm's Prolog, the Allocate call of a Kubernetes device plugin). It opens only under an epoch that it has not been
+// ordered to close, and only for commands addressed to its current boot, so a delayed message from any agent cannot
+// reopen a released GPU. It needs no state across restarts: it starts closed, with the work that it finds running.
 #pragma once
 
 #include <string>
@@ -13,19 +12,19 @@ namespace weft::lease {
 
 class LeaseGate {
  public:
-  // `boot` must be greater at every start: a counter on disk, or the greater of that and the clock, for a disk may be
-  // replaced. `running`: GPUs on which work of this engine was found; none after a loss of power.
+  // `boot` must be greater at every start: a counter on disk, or the maximum of that and the clock, since a disk may be
+  // replaced. `running`: GPUs on which work of this engine was found; none after a power loss.
   LeaseGate(LeaseOwner owner, sched::NodeId node, std::uint64_t boot, std::uint16_t running = 0);
 
-  GateStatus receive(const GateCommand& command);  // the answer
-  // Whether work may start on a GPU now; if so it counts as running until ended() says that none is left on it.
+  GateStatus receive(const GateCommand& command);  // the reply
+  // Whether work may start on a GPU now; if so, the GPU counts as running until ended() reports it idle.
   [[nodiscard]] bool admit(int gpu);
   void ended(int gpu);
-  // What is seen on the GPUs, whether or not it was admitted.
+  // Reports the work found on the GPUs, admitted or not.
   void observe(std::uint16_t running, std::string note);
 
   [[nodiscard]] const GateStatus& status() const { return status_; }
-  // Whether the engine may be using the GPU, or start to.
+  // Whether the engine may be using the GPU, or may start to.
   [[nodiscard]] bool uses(int gpu) const;
 
  private:

@@ -22,7 +22,7 @@ bool is_plain(char c) {
          c == '-' || c == '/' || c == ':' || c == '@' || c == '+';
 }
 
-// A word without spaces: what is not plain becomes %XX, and the text stands behind a '=' so that it is never empty.
+// One field without spaces: special characters become %XX, and a leading '=' keeps it non-empty.
 std::string escaped(std::string_view text) {
   std::string word = "=";
   for (const char c : text) {
@@ -92,7 +92,7 @@ std::string body_of(const LeaseRecord& r) {
   return text;
 }
 
-// The words of a line one after the other; remembers whether one of them was wrong.
+// Reads the fields of a line in order; records whether one was invalid.
 class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}
@@ -206,7 +206,7 @@ Result<LeaseRecord> parse_lease_record(std::string_view line) {
   if (found == kKinds.size()) return bad(fmt::format("'{}' is not a kind of record", kind.substr(0, 20)));
   record.kind = static_cast<Kind>(found);
   read_fields(words, record);
-  // Whatever has a second spelling (leading zeros, needless escapes, words too many) does not come out the same.
+  // Rejects non-canonical spellings (leading zeros, needless escapes, extra fields): they do not re-encode identically.
   if (!words.good() || body_of(record) != body) return bad(fmt::format("its fields are not those of '{}'", kind));
   return record;
 }

@@ -1,6 +1,6 @@
-// The journal of the lease table: every change of its state as one line of text. The lines are written and synced
-// before anything that follows from them is sent, so a table that starts from its journal knows at least what it ever
-// told anybody. A line carries its number and a checksum: what is missing or altered is found, not guessed at.
+// Write-ahead journal of the lease table: every state change as one line of text. Lines are written and synced before
+// any message that depends on them is sent, so a table replayed from its journal contains at least everything it ever
+// sent. Each line has a serial number and a checksum, so missing or altered lines are detected.
 #pragma once
 
 #include <span>
@@ -14,18 +14,18 @@ namespace weft::lease {
 
 struct LeaseRecord {
   enum class Kind : std::uint8_t {
-    add,       // node, number: how many GPUs; out of service until restored
+    add,       // node, number: GPU count; out of service until restored
     session,   // owner, session
     ask,       // number: the request's id; owner, reclaim, gpus, holder
-    drop,      // number: the id of a request that was withdrawn
+    drop,      // number: id of the withdrawn request
     grant,     // number: the request's id; epoch
     held,      // epoch, gpus
     revoke,    // epoch, gpus
     release,   // epoch, gpus
-    fence,     // node, number: of the order
+    fence,     // node, number: id of the order
     fenced,    // node, number
     restore,   // node
-    conflict,  // owner, gpus, holder: what was seen
+    conflict,  // owner, gpus, holder: what was observed
     clear      // owner, gpus
   };
   Kind kind = Kind::add;
@@ -44,12 +44,13 @@ struct LeaseRecord {
 
 // "17 1500000000 grant 7 12 3f0c9a1be2d47788", without the end of line.
 [[nodiscard]] std::string to_text(const LeaseRecord& record);
-// Takes what to_text writes and nothing else: one spelling for each record.
+// Accepts exactly what to_text writes: each record has one spelling.
 [[nodiscard]] Result<LeaseRecord> parse_lease_record(std::string_view line);
 
 struct LeaseJournal {
   std::vector<LeaseRecord> records;
-  std::size_t torn = 0;  // bytes after the last end of line: a write that a crash cut short, of which nothing was sent
+  std::size_t torn =
+      0;  // bytes after the last newline: a write cut short by a crash; nothing that depends on it was sent
 };
 [[nodiscard]] std::string to_text(std::span<const LeaseRecord> records);
 [[nodiscard]] Result<LeaseJournal> parse_lease_journal(std::string_view text);

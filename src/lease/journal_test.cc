@@ -26,7 +26,7 @@ LeaseRecord request() {
 
 std::string sealed(std::string_view body) { return std::string(body) + fmt::format(" {:016x}", hash64(body)); }
 
-TEST(LeaseJournal, OneLineForEachRecord) {
+TEST(LeaseJournal, WritesOneLinePerRecord) {
   const std::string line = to_text(request());
   EXPECT_EQ(line.substr(0, line.rfind(' ')), "3 1500000000 ask 7 2 1 3:ff,12:f =team%20a/job%205%25");
   const Result<LeaseRecord> read = parse_lease_record(line);
@@ -73,7 +73,7 @@ TEST(LeaseJournal, HasOneSpelling) {
   }
 }
 
-TEST(LeaseJournal, FindsEveryAlteredByte) {
+TEST(LeaseJournal, DetectsEveryAlteredByte) {
   const std::string line = to_text(request());
   ASSERT_TRUE(parse_lease_record(line).ok());
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -100,7 +100,7 @@ std::vector<LeaseRecord> short_history() {
   return journal;
 }
 
-TEST(LeaseJournal, WriteCutShortIsLeftOut) {
+TEST(LeaseJournal, TornWriteIsIgnored) {
   const std::vector<LeaseRecord> records = short_history();
   ASSERT_EQ(records.size(), 6U);
   const std::string text = to_text(records);
@@ -114,7 +114,7 @@ TEST(LeaseJournal, WriteCutShortIsLeftOut) {
   }
 }
 
-TEST(LeaseJournal, MissingLineIsFound) {
+TEST(LeaseJournal, MissingLineIsDetected) {
   std::vector<LeaseRecord> records = short_history();
   records.erase(records.begin() + 2);
   const Result<LeaseJournal> read = parse_lease_journal(to_text(records));
@@ -122,7 +122,7 @@ TEST(LeaseJournal, MissingLineIsFound) {
   EXPECT_EQ(read.error().text(), "lease journal:3: found record 4 where record 3 is expected");
 }
 
-TEST(LeaseJournal, RecordThatCannotFollowIsRefused) {
+TEST(LeaseJournal, InconsistentRecordIsRejected) {
   std::vector<LeaseRecord> records = short_history();
   LeaseRecord again = records[3];  // the grant
   again.serial = records.size() + 1;

@@ -91,7 +91,7 @@ Result<GpuSet> parse_gpu_set(std::string_view text) {
     if (*second.ptr != ',') return bad;
     at = second.ptr + 1;
   }
-  // One spelling for each set: no leading zeros, no capitals.
+  // One canonical spelling per set: no leading zeros, no capitals.
   if (!is_sound(set) || to_text(set) != text) return bad;
   return set;
 }

@@ -1,11 +1,11 @@
-// What the parties of the lease protocol say to each other: the table that alone decides who owns a GPU, the agent of
-// each engine (Slurm, Kubernetes, weft's own), and the gate on each server where an engine is about to hand out a GPU.
-// Plain records. Nothing here depends on time for safety: a GPU changes owner on evidence that the old owner let go or
-// was powered off, never because somebody was silent. docs/adr/0016-gpu-leases.md gives the whole protocol.
+// Messages of the lease protocol between the table (sole authority on who owns a GPU), the agent of each engine (Slurm,
+// Kubernetes, weft's own), and the gate on each server where an engine hands out a GPU. Plain records. Safety does not
+// depend on time: a GPU changes owner only on evidence that the old owner released it or was powered off, never because
+// of a timeout. The protocol is specified in docs/adr/0016-gpu-leases.md.
 //
-// A lease is of whole GPUs. MIG instances and time-slices are shared out inside one engine: a reset, a change of the
-// MIG layout, an Xid that ends every context and the power switch all act on the whole device, so two engines on parts
-// of one GPU could each break the other without ever breaking a lease.
+// A lease covers whole GPUs. MIG instances and time slices are shared within one engine: a reset, a change of the MIG
+// layout, an Xid that ends every context and power cycling all act on the whole device, so two engines on parts of one
+// GPU could break each other without violating a lease.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ struct GpuName {
   friend auto operator<=>(const GpuName&, const GpuName&) = default;
 };
 
-// GPUs of one server, bit g for GPU g.
+// GPUs of one server: bit g is GPU g.
 struct NodeGpus {
   sched::NodeId node{};
   std::uint16_t gpus = 0;
   friend bool operator==(const NodeGpus&, const NodeGpus&) = default;
 };
 
-// In order of node, each node once, none without GPUs.
+// Sorted by node; each node at most once, with at least one GPU.
 using GpuSet = std::vector<NodeGpus>;
 [[nodiscard]] bool is_sound(const GpuSet& set);
 [[nodiscard]] int count(const GpuSet& set);
@@ -48,58 +48,59 @@ void erase(GpuSet& set, sched::NodeId node, std::uint16_t gpus);
 [[nodiscard]] std::string to_text(const GpuSet& set);
 [[nodiscard]] Result<GpuSet> parse_gpu_set(std::string_view text);
 
-// The fencing token: every grant has a number of its own, greater than all before it. So the epochs under which any one
-// GPU was held strictly grow, and a set has one epoch for all its GPUs. 0: none.
+// Fencing token: each grant gets a number greater than all before it. The epochs under which a GPU is held therefore
+// strictly increase; all GPUs of a set share one epoch. 0: none.
 using LeaseEpoch = std::uint64_t;
 
-// One conversation of an agent with the table. `start` must be greater at every start of the engine's agent (a counter
-// on disk, or the greater of that and the clock); the agent counts `turn` itself. Only the newest is listened to.
+// Session between an agent and the table. `start` must be greater at every start of the engine's agent (a counter on
+// disk, or the maximum of that and the clock); the agent increments `turn` itself. Messages of older sessions are
+// ignored.
 struct LeaseSession {
   std::uint64_t start = 0;
   std::uint64_t turn = 0;
   friend auto operator<=>(const LeaseSession&, const LeaseSession&) = default;
 };
 
-// A part of a lease, as the table tells an agent of it.
+// Part of a lease, as sent to an agent.
 struct LeaseShare {
   LeaseEpoch epoch = 0;
   GpuSet gpus;
-  bool revoked = false;  // to be drained and given back; never opened again
+  bool revoked = false;  // to be drained and released; never reopened
   friend bool operator==(const LeaseShare&, const LeaseShare&) = default;
 };
 
-// Table to agent. A welcome lists everything the engine has and starts the session; any other message is one grant or
-// one revocation.
+// Table to agent. A welcome lists all GPUs of the engine and starts the session; any other message is one grant or one
+// revocation.
 struct TableMessage {
   LeaseOwner to = LeaseOwner::none;
   LeaseSession session{};
   bool welcome = false;
   std::vector<LeaseShare> shares;
-  GpuSet intruding;  // of a welcome: GPUs that the engine is said to use without a lease
+  GpuSet intruding;  // in a welcome: GPUs that the engine is reported to use without a lease
   friend bool operator==(const TableMessage&, const TableMessage&) = default;
 };
 
 // Agent to table.
 struct AgentMessage {
   enum class Kind : std::uint8_t {
-    hello,      // a session begins: what do I have?
-    alive,      // nothing new; the table notes when it last heard
+    hello,      // starts a session; requests the list of leases
+    alive,      // keepalive; the table records when it last heard from the agent
     held,       // these GPUs are open at their gates
-    released,   // these are closed at their gates, and nothing runs on them
-    give_back,  // revoke these: the engine needs them no more
+    released,   // these are closed at their gates and idle
+    give_back,  // the engine no longer needs these: revoke them
     intruding,  // the engine is using these without a lease
-    gone        // and now it does so no more
+    gone        // it no longer does
   };
   Kind kind = Kind::alive;
   LeaseOwner from = LeaseOwner::none;
   LeaseSession session{};
   LeaseEpoch epoch = 0;
   GpuSet gpus;
-  std::string note;  // of intruding: what was seen, for people
+  std::string note;  // for intruding: what was observed, for operators
   friend bool operator==(const AgentMessage&, const AgentMessage&) = default;
 };
 
-// Agent to gate. `boot` is the start of the gate that the sender means; a gate that has started since does nothing.
+// Agent to gate. `boot` identifies the gate's start; a gate that has restarted since ignores the command.
 struct GateCommand {
   enum class Kind : std::uint8_t { probe, open, close };
   Kind kind = Kind::probe;
@@ -111,20 +112,20 @@ struct GateCommand {
   friend bool operator==(const GateCommand&, const GateCommand&) = default;
 };
 
-// Gate to agent, in answer to every command and whenever something changed.
+// Gate to agent: the reply to each command, also sent on every change.
 struct GateStatus {
   LeaseOwner owner = LeaseOwner::none;
   sched::NodeId node{};
   std::uint64_t boot = 0;    // greater at every start of the gate
-  std::uint64_t serial = 0;  // changes since then
+  std::uint64_t serial = 0;  // number of changes since then
   std::uint16_t running = 0;
-  std::array<LeaseEpoch, sched::kMaxGpus> open{};   // the epoch under which work may start; 0: none may
-  std::array<LeaseEpoch, sched::kMaxGpus> floor{};  // epochs up to this are never opened again
-  std::string note;                                 // what runs, for people
+  std::array<LeaseEpoch, sched::kMaxGpus> open{};   // the epoch under which work may start; 0: closed
+  std::array<LeaseEpoch, sched::kMaxGpus> floor{};  // epochs up to this one are never reopened
+  std::string note;                                 // what is running, for operators
   friend bool operator==(const GateStatus&, const GateStatus&) = default;
 };
 
-// Table to whoever holds the power switches: cut the power of a server, see that it is off, and answer with the number.
+// Table to power control: power off a server, verify that it is off, and reply with this number.
 struct FenceOrder {
   std::uint64_t number = 0;
   sched::NodeId node{};
@@ -132,11 +133,11 @@ struct FenceOrder {
 };
 
 struct LeaseRequest {
-  std::uint64_t id = 0;  // greater than any before: one that comes twice is refused
+  std::uint64_t id = 0;  // greater than any before; duplicates are rejected
   LeaseOwner owner = LeaseOwner::none;
-  std::string holder;    // for people: a job, a partition, a team; at most kMaxHolder bytes
-  GpuSet gpus;           // all of them or none
-  bool reclaim = false;  // revoke whoever has them; otherwise wait until they come back by themselves
+  std::string holder;    // for operators: a job, a partition, a team; at most kMaxHolder bytes
+  GpuSet gpus;           // all or nothing
+  bool reclaim = false;  // revoke from the current owners; otherwise wait until they are released
   friend bool operator==(const LeaseRequest&, const LeaseRequest&) = default;
 };
 inline constexpr std::size_t kMaxHolder = 200;

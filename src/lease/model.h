@@ -1,12 +1,12 @@
-// The lease protocol as a model for model_check.h: the real table, agents and gates, with a network and a world around
-// them that do their worst. For tests. The steps that it can take are in model_steps.h.
+// The lease protocol as a model for model_check.h: the real table, agents and gates in a simulated network and
+// environment with injected faults. For tests. The model's steps are in model_steps.h.
 //
-// The network never forgets: a message once sent can be delivered at any time, any number of times, or never. That is
-// loss, duplication, delay and reordering without bounds. One more fault empties it, so that the search for dead ends
-// sees whether what was lost is said again. What is bounded: requests, starts, work, powers cut; see LeaseWorld.
+// The network never discards a message: once sent, it can be delivered at any time, any number of times, or never. This
+// covers unbounded loss, duplication, delay and reordering. One additional fault empties the network, so the search for
+// dead ends checks that lost messages are resent. Requests, starts, work and power cuts are bounded; see LeaseWorld.
 //
-// The state of a part is kept once and known by number, and so is each message; what a part does with a message is
-// worked out once by the real code and remembered. A state of the whole is then a few dozen bytes.
+// Each component state and each message is stored once and referenced by number; a component's reaction to a message is
+// computed once by the real code and cached. A global state is then a few dozen bytes.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,39 +28,39 @@
 
 namespace weft::lease {
 
-// A check that is defeated or a rule that is broken, to show that the model checker sees what it is good for.
+// A disabled check or broken rule, to verify that the model checker detects it.
 enum class LeaseMutant : std::uint8_t {
   none,
-  gate_ignores_floor,      // a gate opens under an epoch it was told to give up
-  gate_ignores_boot,       // a gate takes commands meant for an earlier start
-  gate_boot_reused,        // a gate starts under a number it had before
-  gate_starts_as_it_was,   // a gate that starts trusts what it had on disk
-  agent_ignores_session,   // an agent takes answers to questions it never put
-  agent_start_reused,      // an agent starts under a number it had before
-  grant_on_timeout,        // no answer to a revocation counts as a release
-  send_before_journal,     // messages leave before the records are on disk
+  gate_ignores_floor,      // a gate opens under an epoch it was ordered to close
+  gate_ignores_boot,       // a gate accepts commands for an earlier boot
+  gate_boot_reused,        // a gate reuses a boot number
+  gate_starts_as_it_was,   // a gate restores its state from disk at start
+  agent_ignores_session,   // an agent accepts replies from other sessions
+  agent_start_reused,      // an agent reuses a start number
+  grant_on_timeout,        // a timed-out revocation counts as a release
+  send_before_journal,     // messages are sent before the records are on disk
   release_before_drained,  // an agent reports a release while work still runs
-  fence_by_order,          // the order to cut the power counts as the power being cut
+  fence_by_order,          // the power-off order counts as evidence that power is off
   fence_number_ignored,    // evidence for an earlier order counts for a later one
-  nothing_repeated         // nobody says again what was lost
+  nothing_repeated         // lost messages are not resent
 };
 
 struct LeaseWorld {
   std::vector<LeaseOwner> owners;
   int nodes = 1;
-  int gpus = 1;                        // of each node
+  int gpus = 1;                        // per node
   std::vector<LeaseRequest> requests;  // each made once, at any time, in this order
   int agent_starts = 0;                // crashes of agents
-  int twins = 0;                       // agents started while the old one lives on
-  int gate_starts = 0;                 // crashes of gates; work goes on
-  int works = 0;                       // pieces of work that engines start
-  int fences = 0;                      // orders to cut power
-  int powers = 0;                      // power cut or restored without the table's leave
+  int twins = 0;                       // agents started while the old one still runs
+  int gate_starts = 0;                 // crashes of gates; work keeps running
+  int works = 0;                       // units of work that engines start
+  int fences = 0;                      // power-off orders
+  int powers = 0;                      // power cut or restored without an order from the table
   int intrusions = 0;                  // work that bypasses its gate
-  bool table_crashes = true;           // after any number of a step's records, as often as you like
-  bool give_back = false;              // engines give back what they hold
+  bool table_crashes = true;           // after any number of a step's records, any number of times
+  bool give_back = false;              // engines return GPUs that they hold
   bool losses = true;
-  bool cold = false;  // begins before any agent has said hello; otherwise after the first request is held
+  bool cold = false;  // starts before any agent has sent hello; otherwise after the first request is held
   LeaseMutant mutant = LeaseMutant::none;
 };
 
@@ -78,11 +78,11 @@ class LeaseModel {
     std::array<std::uint16_t, kGates> gate{};
     std::array<std::uint8_t, kGates> intruding{};  // GPUs used without a lease
     std::array<std::uint8_t, kGpus * 2> top{};     // the highest epoch ever open on each GPU
-    std::array<std::uint8_t, kAgents> starts{};    // of agents, by engine
+    std::array<std::uint8_t, kAgents> starts{};    // of agents, per engine
     std::uint8_t off = 0;                          // nodes without power
     std::uint8_t requests = 0;
     std::uint8_t agent_starts = 0, twins = 0, gate_starts = 0, works = 0, fences = 0, powers = 0, intrusions = 0;
-    std::uint8_t broken = 0;  // index of what a step broke
+    std::uint8_t broken = 0;  // index of the violation caused by a step
     std::array<std::uint64_t, kMessages / 64> network{};
     friend bool operator==(const State&, const State&) = default;
 
@@ -110,13 +110,13 @@ class LeaseModel {
     std::vector<LeaseRecord> journal;
     std::vector<LeaseView> views;  // of every GPU, node by node
   };
-  // What a part becomes and what it sends.
+  // A component's next state and the messages it sends.
   struct Outcome {
     std::uint16_t next = 0;
     std::vector<std::uint16_t> sent;
     std::uint8_t broken = 0;
   };
-  // Of the table: the step as it should be, then every way of crashing in it.
+  // For the table: the step without a crash, then every way to crash in it.
   struct TableOutcome {
     Outcome whole;
     std::vector<Outcome> crashes;
@@ -163,7 +163,7 @@ class LeaseModel {
   void deliveries(const State& state, const Emit& emit);
   void note_open(State& state, std::size_t gate) const;
   void cut_power(State& state, std::size_t node);
-  // Takes messages off the network that cannot change anything any more, whatever happens; see the definition for why.
+  // Removes messages from the network that can no longer have any effect; the definition explains why.
   void prune(State& state);
   [[nodiscard]] bool is_spent(const State& state, const Message& message);
   [[nodiscard]] std::size_t owner_index(LeaseOwner owner) const {
@@ -173,11 +173,11 @@ class LeaseModel {
   void send(State& state, const std::vector<std::uint16_t>& sent) const;
 
   LeaseWorld world_;
-  // Deques: what is known by number stays where it is when more comes.
+  // Deques: elements referenced by number keep their address when more are added.
   std::deque<TableState> tables_;
   std::deque<LeaseAgent> agents_;
   std::deque<LeaseGate> gates_;
-  std::vector<std::uint16_t> gate_status_;  // the message in which each says how it stands
+  std::vector<std::uint16_t> gate_status_;  // each gate's status message
   std::deque<Message> messages_;
   std::deque<std::string> message_texts_;
   std::map<std::string, std::uint16_t> table_ids_, agent_ids_, gate_ids_, message_ids_;

@@ -1,13 +1,13 @@
-// An explicit-state model checker: walks every state that a model can reach, breadth first, and reports a state that
-// breaks an invariant with a shortest sequence of steps that leads to it. It can also look for dead ends: states from
-// which no sequence of steps without faults leads to a goal. The model runs whatever code it likes; the checker knows
-// states by their bytes only and compares them in full, so a clean answer is a proof for the bounds of the model.
+// Explicit-state model checker: explores every reachable state of a model breadth-first, and reports a state that
+// violates an invariant with a shortest trace to it. It can also search for dead ends: states from which no fault-free
+// sequence of steps reaches a goal. The model may run any code; the checker identifies states by their encoded bytes
+// and compares them in full, so a clean result is a proof within the model's bounds.
 //
 // A model has
 //   State                                            copyable
 //   State initial()
 //   void successors(const State&, emit)              emit(State next, bool fault, describe); describe() is the text of
-//                                                    the step, asked for in a trace alone. The same calls in the same
+//                                                   the step, called only for a trace. The same calls in the same
 //                                                    order each time
 //   void encode(const State&, std::string& bytes)    appends; equal bytes for equal states
 //   std::string violation(const State&)              "" when the state is sound
@@ -33,9 +33,9 @@ struct ModelCheckOptions {
 struct ModelCheckResult {
   std::uint32_t states = 0;
   std::uint64_t steps = 0;
-  std::uint32_t depth = 0;         // of the state furthest from the first
+  std::uint32_t depth = 0;         // of the state furthest from the initial one
   std::uint32_t goals = 0;         // states that are goals
-  bool complete = false;           // every reachable state was seen
+  bool complete = false;           // every reachable state was visited
   std::string violation;           // "" when every state is sound
   std::vector<std::string> trace;  // the steps that lead to it
   [[nodiscard]] bool clean() const { return complete && violation.empty(); }
@@ -127,7 +127,7 @@ class ModelChecker {
     return id;
   }
 
-  // Backwards from the goals over the steps that are no faults; the first state that is not met is a dead end.
+  // Backward search from the goals over fault-free steps; the first state not reached is a dead end.
   void find_dead_end() {
     std::vector<std::uint32_t> first(seen_.size() + 1, 0);
     for (const Edge& edge : edges_) ++first[edge.to + 1];

@@ -7,13 +7,13 @@
 namespace weft::lease {
 namespace {
 
-// Two jugs of 3 and 5 litres: fill, empty, pour. Which amounts can be reached is known.
+// Two jugs of 3 and 5 liters: fill, empty, pour. The reachable amounts are known.
 struct Jugs {
   struct State {
     int small = 0;
     int large = 0;
   };
-  int forbidden = -1;  // litres in the large jug
+  int forbidden = -1;  // liters in the large jug
   int wanted = 0;
   bool pouring_is_a_fault = false;
 
@@ -40,7 +40,7 @@ struct Jugs {
 };
 
 TEST(ModelCheck, VisitsEveryReachableStateOnce) {
-  // Reachable: one jug is empty or full. 6 * 4 pairs in all, less the 4 * 2 with both in between.
+  // Reachable: at least one jug is empty or full. 6 * 4 pairs in total, minus the 4 * 2 with both in between.
   Jugs jugs;
   const ModelCheckResult result = check_model(jugs);
   EXPECT_TRUE(result.clean()) << result.text();
@@ -49,7 +49,7 @@ TEST(ModelCheck, VisitsEveryReachableStateOnce) {
 }
 
 TEST(ModelCheck, CounterexampleIsShortest) {
-  // Four litres take six steps: the riddle's known solution.
+  // Four liters take six steps: the puzzle's known solution.
   Jugs jugs;
   jugs.forbidden = 4;
   const ModelCheckResult result = check_model(jugs);
@@ -71,7 +71,7 @@ TEST(ModelCheck, DeadEndsIgnoreFaultySteps) {
   EXPECT_TRUE(check_model(jugs, {1000, false}).clean());
 }
 
-TEST(ModelCheck, SaysWhenItStoppedEarly) {
+TEST(ModelCheck, ReportsIncompleteSearch) {
   Jugs jugs;
   const ModelCheckResult result = check_model(jugs, {10, true});
   EXPECT_EQ(result.states, 10U);

@@ -1,5 +1,4 @@
-// The steps that the lease model can take from a state: the templates of model.h. Whoever searches it includes
-// this.
+// Steps of the lease model: definitions of the templates in model.h. Include this to search the model.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ template <class Emit>
 void LeaseModel::successors(const State& state, Emit emit) {
   if (state.broken != 0) return;
   const auto tidy = [&](State next, bool fault, const auto& describe) {
-    if (next == state) return;  // most deliveries are of something already known
+    if (next == state) return;  // most deliveries change nothing
     prune(next);
     emit(std::move(next), fault, describe);
   };

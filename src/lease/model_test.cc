@@ -1,5 +1,4 @@
-// The real lease table, agents and gates under the model checker: see model.h for what the world around them
-// does.
+// The real lease table, agents and gates under the model checker; model.h describes the simulated environment.
 #include "lease/model.h"
 
 #include <fmt/format.h>
@@ -20,7 +19,7 @@ LeaseRequest ask(std::uint64_t id, LeaseOwner owner, GpuSet gpus, bool reclaim =
 
 const GpuSet kOne = {{sched::NodeId{0}, 1}};
 
-// Slurm has the GPU, Kubernetes takes it.
+// Slurm holds the GPU, Kubernetes reclaims it.
 LeaseWorld two_engines() {
   LeaseWorld world;
   world.owners = {LeaseOwner::slurm, LeaseOwner::kubernetes};
@@ -53,7 +52,7 @@ LeaseWorld three_engines() {
   return world;
 }
 
-// Two gangs that each want both servers, and one that wants a part.
+// Two gangs that each request both servers, and one that requests a part.
 LeaseWorld two_nodes() {
   LeaseWorld world;
   world.owners = {LeaseOwner::slurm, LeaseOwner::kubernetes};
@@ -131,7 +130,7 @@ TEST(LeaseModel, IntruderBlocksAndIsNeverEnded) {
   expect_clean(world);
 }
 
-// The same with more going wrong at once: too slow under a sanitizer, so only by hand. What it gave stands in
+// The same with more simultaneous faults: too slow under a sanitizer, so run manually. Results are in
 // docs/adr/0016-gpu-leases.md.
 TEST(LeaseModelLarge, DISABLED_ThreeEnginesAndSetsOfTwo) {
   LeaseWorld world = three_engines();
@@ -196,7 +195,7 @@ TEST(LeaseModelLarge, DISABLED_ThreeEnginesAndAnAgentCrashes) {
   expect_clean(world, 8'000'000);
 }
 
-// Each of these must be caught, or the tests above would prove nothing.
+// Each of these must be caught, otherwise the tests above prove nothing.
 struct MutantCase {
   LeaseMutant mutant;
   const char* name;
@@ -248,7 +247,7 @@ TEST(LeaseModel, EveryMutantIsCaught) {
   for (const MutantCase& one : mutants()) expect_caught(one);
 }
 
-// Takes two orders and three leases to show: by itself, for its size.
+// Needs two orders and three leases to show: separate because of its size.
 TEST(LeaseModelLarge, DISABLED_MutantWithOldEvidenceIsCaught) {
   LeaseWorld world = two_engines();
   world.fences = 2;

@@ -122,7 +122,7 @@ TableMessage LeaseModel::forged(const TableMessage& message, const LeaseAgent& a
   return copy;
 }
 
-// Takes every revocation that is still unanswered for answered.
+// Treats every unacknowledged revocation as released.
 void LeaseModel::grant_on_timeout(LeaseTable& table, LeaseStep& step) {
   const std::vector<TableMessage> asked = step.messages;
   for (const TableMessage& message : asked) {
@@ -152,7 +152,7 @@ Result<LeaseStep> LeaseModel::do_table(LeaseTable& table, std::uint32_t code) {
   return step;
 }
 
-// What a step of the table may never do, seen in the records it wrote.
+// Checks the records of a step for what the table must never do.
 std::uint8_t LeaseModel::judge(const LeaseTable& table, const std::vector<LeaseRecord>& records) const {
   if (records.empty() || records.back().kind != LeaseRecord::Kind::grant) return 0;
   const auto asked = std::find_if(world_.requests.begin(), world_.requests.end(),
@@ -180,7 +180,7 @@ const LeaseModel::TableOutcome& LeaseModel::table_step(std::uint16_t table, std:
     return outcome;
   }
   post(outcome.whole.sent, *step);
-  // The journal goes through its text and the real replay, record by record: each prefix is a place to crash.
+  // The journal goes through its text format and the real replay, record by record: each prefix is a crash point.
   std::vector<LeaseRecord> journal = before;
   for (const LeaseRecord& record : step->records) {
     Result<LeaseRecord> read = parse_lease_record(to_text(record));
@@ -286,9 +286,9 @@ void LeaseModel::send(State& state, const std::vector<std::uint16_t>& sent) cons
   for (const std::uint16_t message : sent) state.network[message / 64U] |= std::uint64_t{1} << (message % 64U);
 }
 
-// A message of a session that is over is never listened to again. A status older than what its agent has seen neither,
-// unless an agent may still start that has seen nothing. A command that its gate will never obey only draws a status,
-// and that one is on the network already: gates tell of every change by themselves.
+// Messages of ended sessions are always ignored. So is a status older than what its agent has seen, unless an agent may
+// still start that has seen nothing. A command that its gate will never execute only triggers a status, and that one is
+// already on the network: gates report every change unprompted.
 bool LeaseModel::is_spent(const State& state, const Message& message) {
   const LeaseTable& table = tables_[state.table].table;
   if (const auto* said = std::get_if<AgentMessage>(&message)) return said->session < table.session(said->from);
@@ -320,7 +320,7 @@ bool LeaseModel::is_spent(const State& state, const Message& message) {
 }
 
 void LeaseModel::prune(State& state) {
-  switch (world_.mutant) {  // those that break the rules on which pruning rests
+  switch (world_.mutant) {  // those that violate the assumptions of pruning
     case LeaseMutant::gate_ignores_floor:
     case LeaseMutant::gate_ignores_boot:
     case LeaseMutant::gate_boot_reused:
@@ -348,7 +348,7 @@ void LeaseModel::note_open(State& state, std::size_t gate) const {
   }
 }
 
-// Everybody welcomed, the first request held, and nothing left that would change anything.
+// All agents welcomed, the first request held, and no message left that would change anything.
 void LeaseModel::warm_up(State& state) {
   const auto deliver_all = [&] {
     for (bool changed = true; changed;) {
@@ -417,7 +417,7 @@ LeaseModel::State LeaseModel::initial() {
 }
 
 void LeaseModel::encode(const State& state, std::string& bytes) const {
-  std::array<char, 256> buffer;  // of which at most 2 + 4 * 3 + 6 * 3 + 4 + 10 + 128 are used
+  std::array<char, 256> buffer;  // at most 2 + 4 * 3 + 6 * 3 + 4 + 10 + 128 are used
   std::size_t end = 0;
   const auto put = [&](std::uint64_t value, int width) {
     for (int i = 0; i < width; ++i) buffer[end++] = static_cast<char>((value >> (8 * i)) & 0xffU);

@@ -1,5 +1,5 @@
-// Long random lives of the lease protocol: many servers, three engines, a network that loses, repeats and reorders, and
-// everybody crashing. Seeded, so a failure can be run again.
+// Long random runs of the lease protocol: many servers, three engines, a network that loses, duplicates and reorders,
+// and crashes of all components. Seeded, so a failure can be reproduced.
 #include "base/random.h"
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ class Life {
   void run(int steps) {
     for (int i = 0; i < steps && failure_.empty(); ++i) step();
   }
-  // No more faults, no more requests, and engines that give back what they have: everything asked for must come about.
+  // No more faults or requests, and engines return what they hold: every request must eventually be granted.
   void calm_down() {
     calm_ = true;
     for (std::uint32_t n = 0; n < kNodes; ++n) keep(table_.restore(sched::NodeId{n}, now()));
@@ -71,7 +71,7 @@ class Life {
     return gates_[(static_cast<std::size_t>(owner) - 1) * kNodes + sched::index_of(node)];
   }
 
-  // Records first, messages after; a crash can come between any two of them.
+  // Records first, then messages; a crash can occur between any two of them.
   void keep(const Result<LeaseStep>& step) {
     if (!step.ok()) return;
     const bool crash = !calm_ && random_.chance(0.005);
@@ -88,7 +88,7 @@ class Life {
     }
     ++crashes_;
     std::string text = journal_;
-    if (written < step->records.size()) text += to_text(step->records[written]).substr(0, 9);  // cut short
+    if (written < step->records.size()) text += to_text(step->records[written]).substr(0, 9);  // torn write
     const Result<LeaseJournal> read = parse_lease_journal(text);
     Result<LeaseTable> again = read.ok() ? LeaseTable::replay(read->records) : Result<LeaseTable>(read.error());
     if (!again.ok()) {
@@ -180,7 +180,7 @@ class Life {
   }
 
   void disturb(std::uint64_t dice, LeaseOwner owner, sched::NodeId node) {
-    // Every start of an agent or a gate begins a session anew: too many, and none would ever get to an answer.
+    // Every start of an agent or a gate begins a new session: with too many, none would ever get a reply.
     if (dice >= 970 && dice < 980) keep(table_.restore(node, now()));
     if (dice >= 980 && !random_.chance(0.1)) return;
     if (dice < 950) {
@@ -194,7 +194,7 @@ class Life {
       agent = LeaseAgent(owner, agent.session().start + 1);
       post(agent.probe(nodes_));
     } else if (dice < 990) {
-      LeaseGate& one = gate(owner, node);  // its work goes on
+      LeaseGate& one = gate(owner, node);  // its work keeps running
       one = LeaseGate(owner, node, one.status().boot + 1, one.status().running);
     } else if (dice < 992) {
       keep(table_.fence(node, now()));
@@ -239,7 +239,7 @@ TEST(LeaseRandom, NeverTwoEnginesOnOneGpu) {
     crashes += life.crashes();
   }
   std::cout << grants << " grants, " << crashes << " crashes of the table\n";
-  EXPECT_GT(grants, 150U);  // a life in which nothing happens proves nothing
+  EXPECT_GT(grants, 150U);  // a run in which nothing happens proves nothing
   EXPECT_GT(crashes, 50U);
 }
 

@@ -92,7 +92,7 @@ std::uint64_t LeaseTable::fencing(sched::NodeId node) const {
   return found == nodes_.end() ? 0 : found->second.fence;
 }
 
-// A record that the table itself made always fits; one of a journal may be anything.
+// A record made by the table itself always applies; one read from a journal can be arbitrary.
 Status LeaseTable::apply(const LeaseRecord& record) {
   if (record.serial != records_ + 1) return wrong(fmt::format("record {} cannot follow {}", record.serial, records_));
   Status done;
@@ -164,13 +164,13 @@ Status LeaseTable::apply_to_node(const LeaseRecord& record) {
   for (int g = 0; g < node.gpus; ++g) {
     Gpu& gpu = node.gpu[static_cast<std::size_t>(g)];
     switch (record.kind) {
-      case Kind::fence:  // from now on no session is told that it may use this server
+      case Kind::fence:  // from now on no session is granted use of this server
         if (gpu.phase == LeasePhase::granted || gpu.phase == LeasePhase::held) {
           gpu.phase = LeasePhase::revoking;
           gpu.since = record.at;
         }
         break;
-      case Kind::fenced:  // nothing outlives the loss of power
+      case Kind::fenced:  // nothing survives the power loss
         release(record.node, g, LeasePhase::out, record.at);
         for (int o = 0; o < kLeaseOwners; ++o) {
           conflicts_.erase({GpuName{record.node, static_cast<std::uint8_t>(g)}, static_cast<LeaseOwner>(o)});
@@ -298,7 +298,8 @@ void LeaseTable::emit(LeaseStep& step, LeaseRecord record, sched::Moment now) {
 void LeaseTable::tell(LeaseStep& step, LeaseEpoch epoch, const GpuSet& gpus, bool revoked) const {
   const LeaseOwner owner = leases_.at(epoch).owner;
   const LeaseSession to = session(owner);
-  if (gpus.empty() || to == LeaseSession{}) return;  // an agent that never said hello gets it all in its welcome
+  if (gpus.empty() || to == LeaseSession{})
+    return;  // an agent that never sent hello receives everything in its welcome
   step.messages.push_back({owner, to, false, {{epoch, gpus, revoked}}, {}});
 }
 
@@ -317,12 +318,13 @@ void LeaseTable::welcome(LeaseStep& step, LeaseOwner owner) const {
   step.messages.push_back(std::move(message));
 }
 
-// Whether a grant is only a matter of others letting go: no server out of service or about to lose power, no intruder.
+// Whether a grant only depends on releases by others: no server out of service or being fenced, no intruder.
 bool LeaseTable::attainable(const LeaseRequest& request) const {
   for (const NodeGpus& part : request.gpus) {
     if (nodes_.at(part.node).fence != 0) return false;
   }
-  // An engine that uses a free GPU without a lease may be given one: that is how what ran before weft came is taken in.
+  // An engine that uses a free GPU without a lease may be granted one: this adopts work that ran before weft was
+  // deployed.
   const std::uint8_t others = static_cast<std::uint8_t>(~bit(request.owner));
   return those(request.gpus, [&](const Gpu& gpu) {
            return gpu.phase != LeasePhase::out && (gpu.intruders & others) == 0;
@@ -334,9 +336,9 @@ bool LeaseTable::grantable(const LeaseRequest& request) const {
          those(request.gpus, [](const Gpu& gpu) { return gpu.phase == LeasePhase::free; }) == request.gpus;
 }
 
-// Oldest request first; what an older one names, no younger one gets. So a set is granted whole, nobody holds one part
-// while waiting for another, and nobody is overtaken for ever. A request that waits for a person claims nothing and
-// takes nothing from others meanwhile: it could not use it.
+// Oldest request first; a GPU named by an older request is not granted to a younger one. A set is therefore granted as
+// a whole, no engine holds one part while waiting for another, and no request starves. A request that needs an operator
+// reserves and revokes nothing meanwhile, since it could not use it.
 void LeaseTable::settle(LeaseStep& step, sched::Moment now) {
   GpuSet claimed;
   for (std::size_t i = 0; i < pending_.size();) {
@@ -499,7 +501,8 @@ LeaseStep LeaseTable::receive(const AgentMessage& message, sched::Moment now) {
     welcome(step, message.from);
     return step;
   }
-  // What an agent said before it (or its successor) began anew says nothing about the gates as they are now.
+  // Messages sent before the agent (or its successor) started a new session are no evidence of the gates' current
+  // state.
   if (message.session != engine.session) return step;
   engine.heard = now;
   if (!is_sound(message.gpus)) return step;
@@ -533,7 +536,7 @@ void LeaseTable::receive_of_lease(LeaseStep& step, const AgentMessage& message, 
 }
 
 void LeaseTable::receive_of_intruder(LeaseStep& step, const AgentMessage& message, sched::Moment now) {
-  // A set with GPUs that are not here would be a mistake of the agent's: what is known of it still counts.
+  // A set with unknown GPUs is an error of the agent; its known GPUs still count.
   const GpuSet gpus = those(message.gpus, [](const Gpu&) { return true; });
   Result<LeaseStep> done = message.kind == AgentMessage::Kind::intruding
                                ? observe(message.from, gpus, message.note, now)
@@ -544,7 +547,7 @@ void LeaseTable::receive_of_intruder(LeaseStep& step, const AgentMessage& messag
 LeaseStep LeaseTable::tick(sched::Moment now) {
   LeaseStep step;
   settle(step, now);
-  step.messages.clear();  // the loops below say it all
+  step.messages.clear();  // the loops below resend everything
   for (const auto& [epoch, lease] : leases_) {
     tell(step, epoch, in_phase(lease, LeasePhase::granted), false);
     tell(step, epoch, in_phase(lease, LeasePhase::revoking), true);

@@ -1,7 +1,7 @@
-// The one place that says who owns each GPU. An event goes in; what must be written to the journal and what is then to
-// be sent comes out. The caller writes and syncs the records BEFORE it sends anything; replay() of the journal gives
-// the same table again. It reads no clock, starts no thread, talks to nobody, ends nobody's work, and never takes a
-// silence for a release: silence only shows in who(), with what a person can do about it.
+// Lease table: the single authority on who owns each GPU. Each event returns the records to journal and the messages to
+// send. The caller writes and syncs the records BEFORE it sends anything; replay() of the journal restores the same
+// table. The table reads no clock, starts no thread, does no I/O, ends no work, and never treats silence as a release:
+// silence only shows in who(), with the action an operator can take.
 #pragma once
 
 #include <array>
@@ -19,72 +19,74 @@ namespace weft::lease {
 
 enum class LeasePhase : std::uint8_t {
   out,      // not in service: new, or its server was powered off
-  free,     // nobody's
-  granted,  // given to an engine that has not yet shown it open
+  free,     // no owner
+  granted,  // granted to an engine that has not yet reported it open
   held,     // open at the engine's gate
-  revoking  // asked back; still the engine's until it shows that nothing runs
+  revoking  // revoked; still owned by the engine until it reports that nothing runs on it
 };
 [[nodiscard]] std::string_view to_text(LeasePhase phase);
 
 struct LeaseStep {
-  std::vector<LeaseRecord> records;    // to be on disk first
-  std::vector<TableMessage> messages;  // then these are sent, in any order; tick() repeats what stays unanswered
+  std::vector<LeaseRecord> records;    // write and sync first
+  std::vector<TableMessage> messages;  // then send, in any order; tick() resends what is unacknowledged
   std::vector<FenceOrder> fences;
 };
 
-// What is to be said of one GPU.
+// The state of one GPU, for display.
 struct LeaseView {
   LeasePhase phase = LeasePhase::out;
   LeaseOwner owner = LeaseOwner::none;
   std::string holder;
   LeaseEpoch epoch = 0;
   sched::Moment since{};  // of the phase
-  std::string conflict;   // who uses it besides; "" when nobody does
-  std::string waiting;    // for what; "" when for nothing
-  std::string person;     // what a person has to do; "" when nothing
+  std::string conflict;   // other engines using it; "" if none
+  std::string waiting;    // what it waits for; "" if nothing
+  std::string person;     // what an operator has to do; "" if nothing
 };
 
 struct LeaseTerms {
-  // How long an answer may take before a person is told; nothing else happens then. Ten minutes is longer than the
-  // drain of a job that writes a checkpoint first.
+  // How long a reply may take before the table's views call for an operator; it has no other effect. Ten minutes is
+  // longer than the drain of a job that writes a checkpoint first.
   Duration patience = sched::seconds(600);
 };
 
 class LeaseTable {
  public:
   explicit LeaseTable(LeaseTerms terms = {}) : terms_(terms) {}
-  // An error names the record that cannot follow on those before it.
+  // An error names the first record that is inconsistent with those before it.
   static Result<LeaseTable> replay(std::span<const LeaseRecord> journal, LeaseTerms terms = {});
 
   // From the operator and the scheduler. A failed Result has changed nothing.
   Result<LeaseStep> add(sched::NodeId node, int gpus, sched::Moment now);  // out of service until restored
-  Result<LeaseStep> restore(sched::NodeId node, sched::Moment now);  // into service; withdraws an order to fence it
+  Result<LeaseStep> restore(sched::NodeId node, sched::Moment now);  // into service; cancels a pending fence order
   Result<LeaseStep> request(const LeaseRequest& request, sched::Moment now);
-  Result<LeaseStep> cancel(std::uint64_t request, sched::Moment now);  // one that still waits
+  Result<LeaseStep> cancel(std::uint64_t request, sched::Moment now);  // one that is still pending
   Result<LeaseStep> revoke(const GpuSet& gpus, sched::Moment now);
-  Result<LeaseStep> fence(sched::NodeId node, sched::Moment now);  // ends all work on the server: a person's decision
-  // Somebody (an engine, or none: a bare process) was seen using GPUs that are not theirs; `note` says what was seen.
+  Result<LeaseStep> fence(sched::NodeId node,
+                          sched::Moment now);  // ends all work on the server: an operator's decision
+  // An engine (or none: a bare process) was observed using GPUs that it does not own; `note` describes what was
+  // observed.
   Result<LeaseStep> observe(LeaseOwner owner, const GpuSet& gpus, std::string_view note, sched::Moment now);
   Result<LeaseStep> clear(LeaseOwner owner, const GpuSet& gpus, sched::Moment now);
 
-  // From outside; what is out of date or makes no sense changes nothing.
+  // From agents and power control; outdated or invalid messages change nothing.
   LeaseStep receive(const AgentMessage& message, sched::Moment now);
-  // The server was seen without power, at some time after this order was given.
+  // The server was verified to be powered off at some time after this order was issued.
   LeaseStep fenced(const FenceOrder& order, sched::Moment now);
-  // Says again what is unanswered. After a restart it also takes up what the crash cut off.
+  // Resends what is unacknowledged. After a restart it also resumes what the crash interrupted.
   LeaseStep tick(sched::Moment now);
 
   [[nodiscard]] LeaseView who(GpuName gpu, sched::Moment now) const;
   [[nodiscard]] std::span<const LeaseRequest> waiting() const { return pending_; }
-  // Why a request waits; "" when it does not.
+  // Why a request is pending; "" if it is not.
   [[nodiscard]] std::string why_waiting(std::uint64_t request, sched::Moment now) const;
   [[nodiscard]] LeaseSession session(LeaseOwner owner) const {
     return engines_[static_cast<std::size_t>(owner)].session;
   }
-  // The order to cut a server's power that is under way; 0: none.
+  // The pending fence order of a server; 0: none.
   [[nodiscard]] std::uint64_t fencing(sched::NodeId node) const;
   [[nodiscard]] std::uint64_t records() const { return records_; }
-  // All that the journal restores, as bytes; equal for equal tables.
+  // All state that the journal restores, serialized; equal for equal tables.
   [[nodiscard]] std::string state() const;
 
  private:
@@ -96,7 +98,7 @@ class LeaseTable {
   };
   struct Node {
     int gpus = 0;
-    std::uint64_t fence = 0;  // the order that is under way
+    std::uint64_t fence = 0;  // the pending order
     sched::Moment fence_since{};
     std::array<Gpu, sched::kMaxGpus> gpu{};
   };
@@ -107,7 +109,7 @@ class LeaseTable {
   };
   struct Engine {
     LeaseSession session{};
-    sched::Moment heard{};  // not in the journal: a table that restarts has heard nobody yet
+    sched::Moment heard{};  // not journaled: a restarted table has not heard from any agent
   };
   struct Seen {
     std::string note;
@@ -132,7 +134,7 @@ class LeaseTable {
 
   [[nodiscard]] bool knows(const GpuSet& gpus) const;
   [[nodiscard]] const Gpu* find(GpuName name) const;
-  // The GPUs of a set whose state answers to `wanted`.
+  // The GPUs of a set whose state matches `wanted`.
   template <class Wanted>
   [[nodiscard]] GpuSet those(const GpuSet& gpus, Wanted wanted) const;
   [[nodiscard]] GpuSet in_phase(const Lease& lease, LeasePhase phase) const;

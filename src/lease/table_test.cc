@@ -15,7 +15,7 @@ const GpuSet kFirst = {{kNode, 0x1}};
 
 sched::Moment at(std::int64_t s) { return sched::Moment(s * 1'000'000'000); }
 
-// A table with one server of four GPUs and the agents of two engines welcomed.
+// A table with one server of four GPUs; the agents of two engines are welcomed.
 class LeaseTableTest : public ::testing::Test {
  protected:
   LeaseTableTest() {
@@ -78,22 +78,22 @@ TEST_F(LeaseTableTest, MovesOnlyOnEvidence) {
   EXPECT_EQ(table.who({kNode, 1}, at(86'400)).owner, LeaseOwner::slurm);
 }
 
-TEST_F(LeaseTableTest, DoesNotBelieveJustAnything) {
+TEST_F(LeaseTableTest, IgnoresInvalidMessages) {
   ask(1, LeaseOwner::slurm, kAll, false, at(1));
   const std::string before = table.state();
   const auto ignored = [&](const AgentMessage& message) {
     EXPECT_TRUE(table.receive(message, at(2)).records.empty());
     EXPECT_EQ(table.state(), before);
   };
-  ignored({Said::released, LeaseOwner::slurm, {1, 1}, 1, kAll, ""});                 // nobody asked for it
-  ignored({Said::held, LeaseOwner::kubernetes, {1, 1}, 1, kAll, ""});                // another's lease
+  ignored({Said::released, LeaseOwner::slurm, {1, 1}, 1, kAll, ""});                 // was not revoked
+  ignored({Said::held, LeaseOwner::kubernetes, {1, 1}, 1, kAll, ""});                // lease of another engine
   ignored({Said::held, LeaseOwner::slurm, {1, 0}, 1, kAll, ""});                     // an older session
-  ignored({Said::held, LeaseOwner::slurm, {2, 1}, 1, kAll, ""});                     // one that never said hello
+  ignored({Said::held, LeaseOwner::slurm, {2, 1}, 1, kAll, ""});                     // no hello was sent
   ignored({Said::held, LeaseOwner::slurm, {1, 1}, 9, kAll, ""});                     // no such lease
   ignored({Said::held, LeaseOwner::slurm, {1, 1}, 1, {{sched::NodeId{9}, 1}}, ""});  // no such node
   ignored({Said::held, LeaseOwner::slurm, {1, 1}, 1, {{kNode, 0}}, ""});             // not a set
-  ignored({Said::hello, LeaseOwner::slurm, {0, 9}, 0, {}, ""});                      // a start before this one
-  ignored({Said::hello, LeaseOwner::none, {5, 5}, 0, {}, ""});                       // nobody
+  ignored({Said::hello, LeaseOwner::slurm, {0, 9}, 0, {}, ""});                      // an earlier start
+  ignored({Said::hello, LeaseOwner::none, {5, 5}, 0, {}, ""});                       // no engine
   EXPECT_TRUE(table.fenced({1, kNode}, at(2)).records.empty());                      // no such order
   EXPECT_EQ(table.state(), before);
 }
@@ -116,8 +116,8 @@ TEST_F(LeaseTableTest, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(table.request({4, LeaseOwner::slurm, "", kAll, false}, at(1)).ok());
 }
 
-// What an older request names waits for it, even where a younger one could go at once.
-TEST_F(LeaseTableTest, SetsAreWholeAndNobodyIsOvertaken) {
+// GPUs named by an older request wait for it, even if a younger one could be granted at once.
+TEST_F(LeaseTableTest, SetsAreGrantedWholeAndInOrder) {
   ask(1, LeaseOwner::slurm, kFirst, false, at(1));
   ask(2, LeaseOwner::kubernetes, {{kNode, 0x3}}, false, at(2));
   ask(3, LeaseOwner::slurm, {{kNode, 0x2}}, false, at(3));
@@ -136,8 +136,8 @@ TEST_F(LeaseTableTest, SetsAreWholeAndNobodyIsOvertaken) {
   EXPECT_TRUE(table.waiting().empty());
 }
 
-// A request that only a person can help takes nothing from others and keeps nothing from them.
-TEST_F(LeaseTableTest, UnattainableRequestHarmsNobody) {
+// A request that needs an operator neither revokes nor reserves anything.
+TEST_F(LeaseTableTest, UnattainableRequestDoesNotBlockOthers) {
   take(table.add(sched::NodeId{4}, 1, at(1)));
   ask(1, LeaseOwner::slurm, kFirst, false, at(2));
   const LeaseStep asked = ask(2, LeaseOwner::kubernetes, {{kNode, 0x3}, {sched::NodeId{4}, 1}}, true, at(3));
@@ -147,19 +147,19 @@ TEST_F(LeaseTableTest, UnattainableRequestHarmsNobody) {
             "restore it");
   ask(3, LeaseOwner::slurm, {{kNode, 0x2}}, false, at(5));
   EXPECT_EQ(table.who({kNode, 1}, at(5)).owner, LeaseOwner::slurm);
-  // Once it is attainable, its age counts and it takes back what it needs.
+  // Once it is attainable, its age counts and it reclaims what it needs.
   EXPECT_EQ(take(table.restore(sched::NodeId{4}, at(6))).messages.size(), 2U);
   EXPECT_EQ(first(at(6)).phase, LeasePhase::revoking);
 }
 
-TEST_F(LeaseTableTest, FencingTakesTheNodeFromEverybody) {
+TEST_F(LeaseTableTest, FencingRevokesAllLeasesOfTheNode) {
   ask(1, LeaseOwner::slurm, kFirst, false, at(1));
   ask(2, LeaseOwner::kubernetes, {{kNode, 0x2}}, false, at(1));
   const LeaseStep ordered = take(table.fence(kNode, at(2)));
   EXPECT_EQ(ordered.fences, (std::vector<FenceOrder>{{1, kNode}}));
   EXPECT_EQ(ordered.messages.size(), 2U);
   ask(3, LeaseOwner::slurm, {{kNode, 0x8}}, false, at(2));
-  EXPECT_EQ(table.waiting().size(), 1U);  // free, but about to lose power
+  EXPECT_EQ(table.waiting().size(), 1U);  // free, but about to be powered off
   EXPECT_EQ(first(at(700)).person, "cut the power of node 3 by hand and confirm order 1, or withdraw the order");
   EXPECT_EQ(table.tick(at(3)).fences, ordered.fences);
   EXPECT_FALSE(table.fence(kNode, at(3)).ok());
@@ -173,7 +173,7 @@ TEST_F(LeaseTableTest, FencingTakesTheNodeFromEverybody) {
   EXPECT_TRUE(table.waiting().empty());
 }
 
-// Somebody bypassed weft: both are named, nobody's work is ended, and the GPU goes to no third.
+// An engine bypassed weft: both are named, no work is ended, and the GPU is granted to no third engine.
 TEST_F(LeaseTableTest, ConflictNamesBothAndEndsNeither) {
   ask(1, LeaseOwner::slurm, kFirst, false, at(1));
   say(LeaseOwner::slurm, Said::held, 1, kFirst, at(1));
@@ -195,7 +195,7 @@ TEST_F(LeaseTableTest, ConflictNamesBothAndEndsNeither) {
   ask(2, LeaseOwner::slurm, {{kNode, 0x2}}, false, at(4));
   EXPECT_EQ(table.waiting().size(), 1U);
   EXPECT_NE(table.why_waiting(2, at(4)).find("used by kubernetes"), std::string::npos);
-  // The one who uses it may have it: that is how what ran before weft came is taken in.
+  // The engine that uses it may get the lease: this adopts work that ran before weft was deployed.
   take(table.cancel(2, at(5)));
   ask(3, LeaseOwner::kubernetes, {{kNode, 0x2}}, false, at(5));
   EXPECT_EQ(table.who({kNode, 1}, at(5)).owner, LeaseOwner::kubernetes);
@@ -208,7 +208,7 @@ TEST_F(LeaseTableTest, ConflictNamesBothAndEndsNeither) {
   EXPECT_EQ(first(at(8)).conflict, "");
 }
 
-TEST_F(LeaseTableTest, JournalRestoresAllOfIt) {
+TEST_F(LeaseTableTest, JournalRestoresTheWholeState) {
   ask(1, LeaseOwner::slurm, kAll, false, at(1));
   say(LeaseOwner::slurm, Said::held, 1, {{kNode, 0x7}}, at(2));
   ask(2, LeaseOwner::kubernetes, kFirst, true, at(3));

@@ -1,4 +1,4 @@
-// What the lease table says to people, and its state as bytes.
+// Operator-facing text of the lease table, and its serialized state.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ std::string LeaseTable::why_waiting(std::uint64_t request, sched::Moment now) co
       if (((part.gpus >> g) & 1U) == 0) continue;
       const LeaseView view = who({part.node, g}, now);
       const LeaseRequest alone{0, at->owner, "", {{part.node, static_cast<std::uint16_t>(1U << g)}}, false};
-      // What stands in the way first: where a person must act, whoever else has the rest does not matter yet.
+      // Blockers first: where an operator must act, the owners of the remaining GPUs do not matter yet.
       if (person ? attainable(alone) : grantable(alone)) continue;
       return fmt::format(
           "waits {} for GPU {} of node {}, which is {}{}{}{}", age(asked->second, now), g, sched::index_of(part.node),

@@ -1,6 +1,6 @@
-// Addresses. Every plan is a function of (pool, number in the pool) and of the file's subnets alone, so that adding
-// servers at the end of a pool renumbers nothing: pools start at points that bisect the space (as RFC 3531 assigns
-// prefixes), and grow from there until they would run into another, which is an error that names both.
+// Address assignment. Every plan depends only on (pool, number in the pool) and the file's subnets, so adding servers
+// at the end of a pool renumbers nothing: pools start at points that bisect the space (as RFC 3531 assigns prefixes),
+// and grow from there until they would overlap another, which is an error that names both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,22 +13,22 @@
 namespace weft::model {
 namespace {
 
-// Slot of the n-th owner among 2^bits: 0, 1/2, 1/4, 3/4, 1/8, ...
+// Slot of the n-th owner out of 2^bits: 0, 1/2, 1/4, 3/4, 1/8, ...
 std::uint64_t bisect(std::uint64_t n, unsigned bits) {
   std::uint64_t out = 0;
   for (unsigned b = 0; b < bits; ++b) out |= ((n >> b) & 1U) << (bits - 1 - b);
   return out;
 }
 
-// Blocks of one address space, checked against each other once all are known.
+// Blocks of one address space, checked for overlap once all are known.
 class BlockPlan {
  public:
   BlockPlan(std::uint64_t size, unsigned bits) : size_(size), bits_(bits) {
     while (bits_ > 0 && (size_ >> bits_) == 0) --bits_;
   }
 
-  // Start of the block of owner number `ordinal`, which needs `count` numbers. `reserved` numbers at the very beginning
-  // of the space belong to nobody.
+  // Start of the block of owner number `ordinal`, which needs `count` numbers. The first `reserved` numbers of the
+  // space are not assigned.
   std::uint64_t add(std::uint64_t ordinal, std::uint64_t count, std::string owner, const SourceLocation& place,
                     std::uint64_t reserved = 0) {
     const std::uint64_t slot = bits_ == 0 ? 0 : bisect(ordinal & ((std::uint64_t{1} << bits_) - 1), bits_);
@@ -37,7 +37,7 @@ class BlockPlan {
     return start;
   }
 
-  // The same for pools: those that jobs run on or data lies on have the first three quarters of the space, the others,
+  // The same for pools: pools that run jobs or store data share the first three quarters of the space; the others,
   // which stay small, the last.
   std::uint64_t add_pool(const PoolSpec& pool, std::size_t ordinal, std::uint64_t count, std::uint64_t reserved = 0) {
     const PoolRole role = pool.role.value;
@@ -85,7 +85,7 @@ unsigned bits_for(std::uint64_t count) { return static_cast<unsigned>(std::bit_w
 
 }  // namespace
 
-// Number of a pool among those of its size, in the order of the file.
+// Number of a pool among those of its size class, in file order.
 std::size_t ClusterBuilder::pool_ordinal(std::size_t pool) const {
   const auto large = [](PoolRole role) {
     return role == PoolRole::training || role == PoolRole::inference || role == PoolRole::storage;
@@ -108,7 +108,7 @@ void ClusterBuilder::assign_addresses() {
   apply_address_overrides();
 }
 
-// Each rail has a subnet; each unit of a pool has a slice of it, routed by its leaf (Ethernet) or simply a range of one
+// Each rail has a subnet; each unit of a pool has a slice of it, routed by its leaf (Ethernet) or just a range of one
 // flat subnet (InfiniBand). A host has the same number on every rail.
 void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
   const auto slot = static_cast<std::size_t>(kind);
@@ -118,9 +118,9 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
   const std::uint32_t rails = rails_[slot];
   const auto planes = static_cast<std::uint32_t>(fabric.planes.value);
   const bool routed = fabric.network.value == NetworkKind::ethernet;
-  // Host numbers of a slice: the largest unit, and room for network, gateway and broadcast. On the backend also its
-  // pods, each of which has a virtual function with an address of its own; storage is mounted by hosts, and pods that
-  // want it take what the slice has left.
+  // Host numbers of a slice: the largest unit, plus network, gateway and broadcast. On the backend also its pods, each
+  // of which has a virtual function with its own address; storage is mounted by hosts, and pods that need it use the
+  // free addresses of the slice.
   std::uint32_t hosts = 0;
   const auto per_rail = [&](const FabricMember& m) { return (m.links + rails - 1) / rails; };
   const auto pods = [&](const FabricMember& m) -> std::uint32_t {
@@ -161,7 +161,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
       std::uint64_t after_slices = 0;
       std::vector<std::uint32_t> size_of_pool(spec_.pools->size(), 0);
       for (const FabricMember& member : members) {
-        if (first.contains(member.pool)) continue;  // the shared leaves repeat a pool
+        if (first.contains(member.pool)) continue;  // pools repeat on the shared leaves
         size_of_pool[member.pool] = (((1U << slice_bits) - 3) / per_server(member));
         const std::uint32_t each = std::min(size_of_pool[member.pool], member.address_size);
         size_of_pool[member.pool] = each;
@@ -200,7 +200,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
       plan.check(fmt::format("{} ({} slices of {} addresses)", to_text(space), slices, 1U << slice_bits), "slices",
                  diagnostics_);
       if (failed()) return;
-      // In a flat subnet pods have what lies behind the last slice.
+      // In a flat subnet, pods get the addresses after the last slice.
       if (!routed && after_slices < slices) {
         Subnet& subnet = cluster_->subnets_[index_of(flat)];
         subnet.pods_first = space.at(after_slices << slice_bits);
@@ -248,7 +248,7 @@ void ClusterBuilder::assign_frontend_addresses() {
   }
   const auto id = static_cast<SubnetId>(cluster_->subnets_.size());
   cluster_->subnets_.push_back(std::move(subnet));
-  // The first ten numbers are the gateways', the last eighth the services'.
+  // The first ten numbers are for gateways, the last eighth for services.
   BlockPlan plan(prefix.size() - prefix.size() / 8, 5);
   std::vector<std::uint64_t> start(spec_.pools->size(), 0);
   for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
@@ -264,7 +264,7 @@ void ClusterBuilder::assign_frontend_addresses() {
     const DeviceGroup& group = cluster_->groups_[device.group];
     if (group.kind != DeviceKind::server) continue;
     p.subnet = id;
-    // The links of a server are bonded: one address, on the first.
+    // The links of a server are bonded: one address, on the first link.
     if (p.rail == 0) p.address = prefix.at(start[static_cast<std::size_t>(group.pool)] + device.index);
   }
 }
@@ -280,7 +280,7 @@ void ClusterBuilder::assign_oob_addresses() {
   subnet.name = "oob";
   const auto id = static_cast<SubnetId>(cluster_->subnets_.size());
   cluster_->subnets_.push_back(std::move(subnet));
-  // Eight owners for each pool, then the groups that belong to none.
+  // Eight owners per pool, then the groups without a pool.
   const auto ordinal = [&](const DeviceGroup& group, std::uint32_t index) -> std::uint64_t {
     const auto pool = static_cast<std::uint64_t>(group.pool < 0 ? 0 : group.pool);
     if (group.kind == DeviceKind::server) {
@@ -323,7 +323,7 @@ void ClusterBuilder::assign_oob_addresses() {
     p.subnet = id;
     p.address = prefix.at(start[device.group] + number_of(p.device) * each + p.rail);
   }
-  // Out-of-band switches have no management port of their own: they answer on their VLAN interface.
+  // Out-of-band switches have no separate management port: they are managed over their VLAN interface.
   for (std::uint32_t i = 0; i < cluster_->devices_.size(); ++i) {
     Device& device = cluster_->devices_[i];
     const DeviceGroup& group = cluster_->groups_[device.group];
@@ -333,7 +333,7 @@ void ClusterBuilder::assign_oob_addresses() {
   }
 }
 
-// Loopbacks and BGP numbers of the data fabrics' switches.
+// Loopbacks and BGP AS numbers of the data fabrics' switches.
 void ClusterBuilder::assign_switch_numbers() {
   for (const FabricKind kind : {FabricKind::backend, FabricKind::storage, FabricKind::frontend}) {
     const FabricSpec& fabric = fabric_spec(kind);
@@ -351,7 +351,8 @@ void ClusterBuilder::assign_switch_numbers() {
         const auto id = static_cast<DeviceId>(index_of(group.first) + n);
         Device& device = dev(id);
         if (start + number_of(id) < space.size()) device.loopback = space.at(start + number_of(id));
-        // Spines of a pod share a number, so that paths through two of them are seen as loops (RFC 7938, 5.2.1).
+        // Spines of a pod share an AS number, so that paths through two of them are rejected as loops (RFC 7938,
+        // 5.2.1).
         const auto base = static_cast<std::uint64_t>(fabric.asn.value);
         device.asn = static_cast<std::uint32_t>(group.tier == Tier::core    ? base
                                                 : group.tier == Tier::spine ? base + 1 + device.pod
@@ -362,7 +363,7 @@ void ClusterBuilder::assign_switch_numbers() {
   }
 }
 
-// Numbered links between switches: a /31 (RFC 3021) each, by the lower switch's loopback and the link's place on it.
+// Numbered links between switches: a /31 (RFC 3021) each, by the lower switch's loopback and the link's position on it.
 void ClusterBuilder::assign_link_addresses() {
   for (const FabricKind kind : {FabricKind::backend, FabricKind::storage, FabricKind::frontend}) {
     const FabricSpec& fabric = fabric_spec(kind);
@@ -372,7 +373,7 @@ void ClusterBuilder::assign_link_addresses() {
       continue;
     }
     const Ipv4Prefix space = fabric.switch_link_subnet.value;
-    // A block for each switch that has links upwards, large enough for all of its ports.
+    // A block per switch with uplinks, large enough for all of its ports.
     const BitRate speed = plan_of(kind).uplink_speed;
     const std::uint32_t most = std::max(find_mode(*catalog_.switch_model(fabric.leaf.value), speed).ports(),
                                         find_mode(*catalog_.switch_model(fabric.spine.value), speed).ports());

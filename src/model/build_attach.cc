@@ -1,4 +1,4 @@
-// Who shares leaves with the servers of a unit: small pools, and the fabric's managers.
+// Attaches hosts that share leaves with the servers of a unit: small pools, and the fabric's managers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace weft::model {
 
-// Small pools fill leaves from the top. `sets` are groups of leaves that can take them; a port on rail r goes to leaf r
-// of the first set with room. Works on copies of the leaves' state, so that a first call can tell whether all fit.
+// Small pools fill leaves from the top. `sets` are groups of leaves that can host them; a port on rail r goes to leaf r
+// of the first set with free lanes. Works on copies of the leaves' state, so that a first call can test whether all
+// fit.
 bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<FabricMember>& members,
                                         std::vector<std::vector<LeafState>>& sets,
                                         std::vector<SmallLink>& links) const {
@@ -24,7 +25,7 @@ bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<Fabri
       for (std::uint32_t p = 0; p < member.links; ++p) {
         bool placed = false;
         std::size_t& open = first_open[p % rails];
-        // Sets before this one are full on this rail for good.
+        // Earlier sets are permanently full on this rail.
         while (open + 1 < sets.size() && sets[open][(p % rails) % sets[open].size()].top_lane <=
                                              sets[open][(p % rails) % sets[open].size()].next_lane) {
           ++open;
@@ -34,7 +35,7 @@ bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<Fabri
           LeafState& leaf = sets[s][l];
           if (leaf.down.cages != member.down.cages) continue;
           const auto cage = static_cast<std::uint32_t>(leaf.down.cages->lanes.value);
-          // A cage holds ports of one pool, so that one kind of plug serves them all.
+          // A cage has ports of one pool only, so that one type of plug fits them all.
           const bool same = leaf.top_owner == 0 || leaf.top_owner == m + 1;
           const std::uint32_t top = same ? leaf.top_lane : leaf.top_lane / cage * cage;
           const std::uint32_t bottom = divide_up(leaf.next_lane, cage) * cage;
@@ -52,10 +53,10 @@ bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<Fabri
   return true;
 }
 
-// Puts small pools on the first units' leaves where there is room, else on sets of leaves of their own, which it adds.
+// Attaches small pools to the first units' leaves if they fit, else to additional sets of leaves.
 void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMember>& members, bool one_tier) {
   const std::uint32_t rails = rails_[static_cast<std::size_t>(kind)];
-  std::vector<std::pair<FabricMember*, std::vector<std::size_t>>> hosts;  // where each leaf of a set lives
+  std::vector<std::pair<FabricMember*, std::vector<std::size_t>>> hosts;  // the location of each leaf of a set
   std::vector<std::vector<LeafState>> sets;
   const auto offer = [&](FabricMember& member, std::uint32_t first) {
     std::vector<LeafState> set;
@@ -67,7 +68,7 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
     hosts.emplace_back(&member, std::move(where));
     sets.push_back(std::move(set));
   };
-  // The first unit only: its room never grows with the pool, so leaves added here are never taken away again.
+  // The first unit only: its free lanes never increase with the pool, so leaves added here are never removed again.
   const bool planes = fabric_spec(kind).planes.value > 1;
   for (const bool storage_first : {true, false}) {
     for (FabricMember& member : members) {
@@ -86,7 +87,7 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
     shared.ports_per_leaf = 1;
     bool fits = false;
     const std::uint32_t room = shared.unit_size * shared.down.lanes_each;
-    // As many sets as the lanes alone need, and then a few more for what does not fill a cage.
+    // As many sets as the number of lanes requires, and then a few more for partially filled cages.
     std::uint64_t need = 0;
     for (const FabricMember& member : members) {
       if (!member.small) continue;
@@ -136,8 +137,8 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
   if (!shared.leaves.empty()) members.push_back(std::move(shared));
 }
 
-// Managers take ports next to the servers: first where a cage is half used already, else on the leaf with most room,
-// and never two ports of one appliance on one leaf while another has room.
+// Managers use ports next to the servers: first in half-used cages, else on the leaf with the most free lanes, and
+// never two ports of one appliance on one leaf while another has a free port.
 void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>& members) {
   std::vector<LeafState*> leaves;
   for (FabricMember& member : members) {
@@ -173,7 +174,7 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
             const std::uint32_t at = divide_up(leaf->next_lane, mode.lanes_each) * mode.lanes_each;
             const std::uint32_t top = leaf->top_lane / lanes * lanes;
             if (leaf->down.cages != mode.cages || at + mode.lanes_each > top) continue;
-            // A half-used cage beats any amount of room.
+            // A half-used cage has priority over any number of free lanes.
             const std::uint32_t score = at % lanes != 0 ? UINT32_MAX : leaf->top_lane - at;
             if (score > best) {
               best = score;

@@ -1,4 +1,4 @@
-// Ports and cables as they are added, the length of a run, and the file's own cables.
+// Adds ports and cables, computes the length of a run, and applies the cables listed in the file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,14 +28,14 @@ PortId ClusterBuilder::add_port(DeviceId device, FabricKind fabric, std::uint32_
   return static_cast<PortId>(cluster_->ports_.size() - 1);
 }
 
-// Port `position` of a row of cages all in one mode.
+// Port `position` of a group of cages, all in one mode.
 PortId ClusterBuilder::add_switch_port(DeviceId id, FabricKind fabric, const PortMode& mode, std::uint32_t position) {
   const std::uint32_t cage = mode.first_cage + position / mode.per_cage;
   CHECK(position < mode.ports(), "a switch port beyond the last cage");
   return add_port(id, fabric, cage, position % mode.per_cage * mode.lanes_each, mode.lanes_each, mode.speed);
 }
 
-// Planes that the ports of a server are split over.
+// The number of planes that the ports of a server are split over.
 std::uint32_t ClusterBuilder::planes_of(const DeviceGroup& group, FabricKind fabric) const {
   return fabric == FabricKind::oob || group.manager ? 1 : static_cast<std::uint32_t>(fabric_spec(fabric).planes.value);
 }
@@ -92,8 +92,8 @@ CableId ClusterBuilder::connect(PortId a, PortId b, CableRole role) {
   return id;
 }
 
-// `cables:` in the file: moves the far end of one host's cable to another switch port of the same fabric. If that port
-// is taken, the two cables change places.
+// `cables:` in the file: moves the far end of a host's cable to another switch port of the same fabric. If that port is
+// in use, the two cables are swapped.
 void ClusterBuilder::apply_cable_overrides() {
   if (spec_.cables->empty()) return;
   std::unordered_map<std::string, PortId> by_name;
@@ -130,7 +130,7 @@ void ClusterBuilder::apply_cable_overrides() {
       std::swap(port(cable.b).cable, port(other.b).cable);
       continue;
     }
-    // A free port of a switch: the same mode as the port it leaves, at another place.
+    // A free switch port: the same mode as the old port, at another position.
     const std::size_t colon = change.to->rfind(":p");
     const std::string name = change.to->substr(0, colon == std::string::npos ? 0 : colon);
     DeviceId target = kNone<DeviceId>;
@@ -177,12 +177,12 @@ void ClusterBuilder::apply_cable_overrides() {
   }
 }
 
-// Up to the tray above the rack, along the rows, and down again; within a rack straight along it.
+// Up to the tray above the rack, along the rows, and down again; within a rack directly.
 std::uint32_t ClusterBuilder::run_length_mm(DeviceId a, DeviceId b) const {
   const Device& x = cluster_->device(a);
   const Device& y = cluster_->device(b);
   const auto slack = static_cast<std::uint32_t>(spec_.site->cable_slack->count());
-  if (x.rack == kNone<RackId> || y.rack == kNone<RackId>) return 30'000 + slack;  // the site's own end: nobody knows
+  if (x.rack == kNone<RackId> || y.rack == kNone<RackId>) return 30'000 + slack;  // the site's end: position unknown
   const Rack& p = cluster_->rack(x.rack);
   const Rack& q = cluster_->rack(y.rack);
   if (x.rack == y.rack) return static_cast<std::uint32_t>(std::abs(x.rack_unit - y.rack_unit)) * kRackUnitMm + 500;

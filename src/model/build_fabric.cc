@@ -1,5 +1,5 @@
-// Backend and storage: who is on the fabric, how many leaves that takes, which port meets which leaf, and how leaves,
-// spines and cores are joined. The counting itself is clos.h's.
+// Builds backend and storage: membership, number of leaves, ports per leaf, and the cables between leaves, spines and
+// cores. The sizing itself is in clos.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ PortMode ClusterBuilder::host_mode(FabricKind kind, const SwitchModel& leaf, con
   });
 }
 
-// The first speed of the servers' ports that the leaf can run and a cable can carry.
+// The first speed of the servers' ports that the leaf and some cable support.
 BitRate ClusterBuilder::common_speed(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports,
                                      const std::optional<Breakout>& wanted, bool target) {
   for (const BitRate speed : ports.speeds.value) {
@@ -58,7 +58,7 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
         given_breakout(target && fabric.storage_breakout.has_value() ? fabric.storage_breakout : fabric.breakout);
     const std::uint32_t planes = static_cast<std::uint32_t>(fabric.planes.value);
     if (planes > 1) {
-      // Each host cage is split over the planes, one port to each.
+      // Each host cage is split across the planes, one port per plane.
       member.speed = BitRate(0);
       for (const Breakout& mode : member.ports->breakouts.value) {
         if (mode.ports == static_cast<int>(planes)) member.speed = mode.speed;
@@ -95,7 +95,7 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
   return members;
 }
 
-// Everything of the fabric on one switch (backend), or on one switch a rail (storage)?
+// Whether the whole fabric fits on one switch (backend), or on one switch per rail (storage).
 bool ClusterBuilder::fits_one_switch(FabricKind kind, const std::vector<FabricMember>& members) const {
   const FabricSpec& fabric = fabric_spec(kind);
   if (fabric.tiers.value == TierChoice::one) return true;
@@ -103,7 +103,7 @@ bool ClusterBuilder::fits_one_switch(FabricKind kind, const std::vector<FabricMe
     return false;
   if (fabric.planes.value > 1) return false;
   for (const FabricMember& member : members) {
-    // Units that the file asks for have leaves of their own.
+    // Units requested in the file have their own leaves.
     const PoolSpec& pool = spec_.pools.value[member.pool];
     if (kind == FabricKind::backend && pool.unit.has_value() && pool.count.value > pool.unit.value) return false;
   }
@@ -123,7 +123,7 @@ bool ClusterBuilder::fits_one_switch(FabricKind kind, const std::vector<FabricMe
   return lanes <= static_cast<std::uint64_t>(cages.count.value * cages.lanes.value);
 }
 
-// How the pool meets its leaves, and how many servers share a group of leaves.
+// The pool's ports per leaf, and the number of servers that share a group of leaves.
 bool ClusterBuilder::size_member(FabricKind kind, FabricMember& member, int tiers) {
   const FabricSpec& fabric = fabric_spec(kind);
   const PoolSpec& pool = spec_.pools.value[member.pool];
@@ -142,7 +142,7 @@ bool ClusterBuilder::size_member(FabricKind kind, FabricMember& member, int tier
       down = taken >= cap.down_cages ? 0 : (cap.down_cages - taken) * cap.down_per_cage;
     }
   }
-  // Addresses follow the two-tier unit whatever is built, so that growing from one tier to two moves none.
+  // Addresses always follow the two-tier unit, so that growing from one tier to two renumbers nothing.
   const auto asked = static_cast<std::uint32_t>(pool.unit.has_value() ? pool.unit.value : 0);
   member.address_size = std::max(1U, asked > 0 ? asked : down / per_server(rail_leaves));
   switch (fabric.wiring.value) {
@@ -257,7 +257,7 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
   out.present = true;
   out.network = fabric.network.value;
   out.planes = static_cast<std::uint32_t>(fabric.planes.value);
-  // Rails: those of the GPU servers on the backend; on storage those of the clients, so that targets fold onto them.
+  // Rails: on the backend those of the GPU servers; on storage those of the clients, with targets folded onto them.
   std::uint32_t rails = 0;
   for (const FabricMember& member : members) {
     const bool target = spec_.pools.value[member.pool].role.value == PoolRole::storage;
@@ -296,7 +296,7 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
                    ? Wiring::tor
                    : fabric.wiring.value;
   if (one_tier) {
-    // One set of leaves carries every pool: the first pool's, so that its name stays when more sets follow.
+    // One set of leaves serves every pool: the first pool's, so that its name does not change when more sets are added.
     std::stable_sort(members.begin(), members.end(),
                      [](const FabricMember& a, const FabricMember& b) { return a.small < b.small; });
   }
@@ -317,7 +317,7 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
     add_leaves(kind, member);
     attach_unit_servers(kind, member);
   }
-  // Room above the servers: up to the first cage an uplink needs.
+  // Free lanes above the servers: up to the first cage needed by an uplink.
   for (FabricMember& member : members) {
     const PortMode& up = trunks_[slot].leaf_up;
     for (LeafState& leaf : member.leaves) {
@@ -329,8 +329,7 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
                                         ? static_cast<std::uint32_t>(fabric.uplinks.value)
                                         : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
       const std::uint32_t most = std::max(uplinks_left(capacity(leaf.down, up), down), uplinks);
-      // Uplinks may still be rounded up to reach every spine: keep their largest possible share, but never a server's
-      // place.
+      // Uplinks may still be rounded up to reach every spine: reserve their maximum, but never a server's port.
       const std::uint32_t kept = std::min(most, divide_up(uplinks, 8) * 8);
       leaf.top_lane -= std::min(leaf.top_lane, divide_up(kept, up.per_cage) * lanes);
       leaf.top_lane = std::max(leaf.top_lane, leaf.next_lane);

@@ -1,5 +1,5 @@
-// The frontend: leaves stand in pairs, each server has one link to either side, and pairs hang off a few spines. Pools
-// of every kind share the pairs, in the order of the file.
+// Builds the frontend: leaves in pairs, one link per server to each side, and a few spines above the pairs. Pools of
+// every kind share the pairs, in file order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +10,9 @@
 #include "model/server_ports.h"
 
 namespace weft::model {
-// Lays every server's links, then the uplinks of out-of-band leaves, onto pairs with `lanes` lanes a side, and opens as
-// many pairs as that takes. Pairs belong to a zone: where leaves stand by the row, a server meets its own row's pairs.
-// A cage holds ports of one pool, so that one kind of plug serves it. False if a server does not fit into an empty
-// pair.
+// Assigns every server's links, then the uplinks of out-of-band leaves, to pairs with `lanes` lanes per side, and adds
+// pairs as needed. Pairs belong to a zone: with end-of-row leaves, a server connects to a pair in its own row. A cage
+// has ports of one pool only, so that one type of plug fits. Returns false if a server does not fit into an empty pair.
 bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::uint32_t oob_leaves) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
@@ -37,7 +36,7 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::ui
     sides.resize(sides.size() + 2);
     size.pair_zone.push_back(zone);
   };
-  // Puts `count` links of one device onto the current pair, or onto a new one.
+  // Assigns `count` links of one device to the current pair, or to a new one.
   const auto attach = [&](DeviceId device, std::size_t owner, std::size_t zone, std::uint32_t count, std::uint32_t turn,
                           const PortMode& mode, std::vector<PairLink>& out) {
     for (const bool fresh : {false, true}) {
@@ -72,7 +71,7 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::ui
     }
   }
   if (!spec_.fabrics->oob->uplink_to_frontend.value) return true;
-  // Out-of-band leaves hang off the pairs of the middle.
+  // Out-of-band leaves connect to the pairs of the central zone.
   const PortMode mode = find_mode(leaf, oob_up_mode(*catalog_.switch_model(spec_.fabrics->oob->leaf.value)).speed);
   for (std::uint32_t n = 0; n < oob_leaves; ++n) {
     const auto count = static_cast<std::uint32_t>(spec_.fabrics->oob->uplinks.value);
@@ -83,7 +82,7 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::ui
   return true;
 }
 
-// How a frontend leaf takes the ports of a server.
+// The mode of a frontend leaf for the ports of a server.
 PortMode ClusterBuilder::frontend_mode(const SwitchModel& leaf, const PortGroup& ports) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const auto& speeds = ports.speeds.value;
@@ -154,7 +153,7 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   const std::uint32_t total = static_cast<std::uint32_t>(down.cages->count.value) * lanes;
   const auto peers = static_cast<std::uint32_t>(fabric.peer_links.value);
   const auto way_out = static_cast<std::uint32_t>(fabric.external->links.value);
-  // Lanes left for hosts beside peer links and `ports` other ports; peer links have cages of their own.
+  // Lanes left for hosts besides peer links and `ports` other ports; peer links have their own cages.
   const auto room = [&](std::uint32_t ports) -> std::uint32_t {
     const std::uint32_t above = divide_up(ports, up.per_cage);
     const std::uint32_t beside = peers == 0 ? 0 : divide_up(peers, trunks.peer.per_cage);
@@ -200,7 +199,7 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   return size;
 }
 
-// How the two leaves of a pair are joined: both ends in one mode, at the uplinks' speed or the fastest that works.
+// The mode between the two leaves of a pair: the same at both ends, at the uplinks' speed or the fastest supported.
 PortMode ClusterBuilder::peer_mode(const SwitchModel& leaf, BitRate uplink) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const auto mode_at = [&](BitRate speed) {
@@ -219,7 +218,7 @@ PortMode ClusterBuilder::peer_mode(const SwitchModel& leaf, BitRate uplink) {
   return best;
 }
 
-// Peer links, the tiers above, and the way out.
+// Adds peer links, the tiers above, and the external links.
 void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const Trunks& trunks = trunks_[static_cast<std::size_t>(FabricKind::frontend)];
@@ -227,7 +226,7 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member)
   const auto peers = static_cast<std::uint32_t>(fabric.peer_links.value);
   const auto external = divide_up(static_cast<std::uint32_t>(fabric.external->links.value), 2);
   const bool one_pair = size.plan.uplinks.empty();
-  // The last cages: uplinks, or the way out where nothing is above; below them the peer links.
+  // The last cages: uplinks, or external links if there is no tier above; before them the peer links.
   const std::uint32_t last = divide_up(one_pair ? external : size.plan.uplinks.front(), up.per_cage);
   const PortMode& peer = trunks.peer;
   for (std::uint32_t pair = 0; pair < size.pairs() && peers > 0; ++pair) {
@@ -247,7 +246,7 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member)
   const auto first = static_cast<std::uint32_t>(cluster_->devices_.size());
   std::vector<FabricMember*> members{&member};
   build_tiers(FabricKind::frontend, members, size.plan);
-  // The top tier was added last; its ports are taken from the first one on.
+  // The top tier was added last; its ports are used from the first one on.
   const std::uint32_t spines = size.plan.spines();
   const bool three = size.plan.tiers == 3;
   std::vector<DeviceId> top;
@@ -263,7 +262,7 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member)
   add_external(FabricKind::frontend, top, three ? trunks.core_down : trunks.spine_down, next);
 }
 
-// Leaves of the middle have one group, those of each pool's rows another: the growth of one renumbers no other.
+// One group for the leaves of the central zone and one per pool's rows: growth of one renumbers no other.
 void ClusterBuilder::add_pairs(const FrontendSize& size) {
   std::uint32_t group_id = UINT32_MAX;
   std::size_t number = 0;  // of the pair within its zone
@@ -349,7 +348,7 @@ void ClusterBuilder::build_frontend(const FrontendSize& size) {
   out.oversubscription = Ratio{a / divisor, b / divisor};
 }
 
-// Links out of the room, dealt over the top tier. Their far end is the site's, a device without hardware here.
+// External links, distributed over the top tier. Their far end belongs to the site, a device without hardware here.
 void ClusterBuilder::add_external(FabricKind kind, const std::vector<DeviceId>& top, const PortMode& mode,
                                   std::vector<std::uint32_t>& next_port) {
   const FabricSpec& fabric = fabric_spec(kind);

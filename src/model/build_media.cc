@@ -1,5 +1,5 @@
-// What every cable is made of and how long it is. Cables that share a cage share its plug, so the longest of them
-// decides the optics of all; a splitter is one piece to buy and as long as its longest branch.
+// Selects media and length of every cable. Cables that share a cage share its plug, so the longest of them decides the
+// optics of all; a splitter is bought as one piece, as long as its longest branch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ CageEnd ClusterBuilder::cage_end(const Port& port, const Port& peer) const {
     }
     case DeviceKind::network_switch:
       return switch_end(*group.network_switch, port);
-    // The site's end is taken to be like ours.
+    // The site's end is assumed to be the same as this end.
     case DeviceKind::external:
       return switch_end(*cluster_->group_of(peer.device).network_switch, peer);
     case DeviceKind::pdu:
@@ -59,7 +59,7 @@ CageEnd ClusterBuilder::cage_end(const Port& port, const Port& peer) const {
   return {FormFactor::rj45, 1};
 }
 
-// Run lengths, with those that the file states.
+// Lengths of runs; lengths given in the file override the computed ones.
 std::vector<std::uint32_t> ClusterBuilder::measure_runs() const {
   std::unordered_map<std::string, Length> asked;
   for (const CableSpec& change : spec_.cables.value) {
@@ -80,13 +80,13 @@ std::vector<std::uint32_t> ClusterBuilder::measure_runs() const {
   return runs;
 }
 
-// Describes every link; those that share a cage, directly or through others, get the longest of their runs to reach and
-// the kinds of cable that serve all of them.
+// Describes every link; links that share a cage, directly or through others, get the longest of their runs as reach and
+// the kinds of cable that fit all of them.
 std::vector<LinkEnds> ClusterBuilder::describe_links(std::vector<std::uint32_t>& kinds) {
   const std::vector<std::uint32_t> runs = measure_runs();
   std::vector<LinkEnds> links(runs.size());
   Groups groups(runs.size());
-  std::unordered_map<std::uint64_t, std::uint32_t> first;  // first cable seen at a cage with several ports
+  std::unordered_map<std::uint64_t, std::uint32_t> first;  // first cable of each cage with several ports
   first.reserve(runs.size());
   for (std::uint32_t i = 0; i < runs.size(); ++i) {
     const Cable& cable = cluster_->cables_[i];
@@ -132,7 +132,7 @@ void ClusterBuilder::lay_cables() {
   std::vector<std::uint32_t> kinds;
   const std::vector<LinkEnds> links = describe_links(kinds);
   std::unordered_map<std::uint64_t, std::uint32_t> trunks;  // first cable of each splitter
-  std::unordered_map<std::uint64_t, const void*> plugs;     // what fills each cage with several ports
+  std::unordered_map<std::uint64_t, const void*> plugs;     // the plug of each cage with several ports
   std::map<std::string, int> complaints;
   for (std::uint32_t i = 0; i < links.size(); ++i) {
     Cable& cable = cluster_->cables_[i];
@@ -157,7 +157,7 @@ void ClusterBuilder::lay_cables() {
         },
         cluster_->media_, why);
     if (!choice) {
-      // One complaint for each reason, whatever the run: figures do not make another reason.
+      // One error per reason, independent of the run: messages that differ only in numbers are the same reason.
       std::string reason = why;
       reason.erase(std::remove_if(reason.begin(), reason.end(), [](char c) { return c >= '0' && c <= '9'; }),
                    reason.end());

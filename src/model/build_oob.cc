@@ -1,6 +1,6 @@
-// Out-of-band: service racks for switches and small pools, 1G leaves for every management port in the room, and their
-// aggregation. Service racks hold out-of-band leaves, leaves serve the PDUs of service racks, and the frontend may
-// carry out-of-band uplinks: the three counts are settled together before anything is placed.
+// Builds the out-of-band network: service racks for switches and small pools, 1G leaves for every management port, and
+// their aggregation. Service racks contain out-of-band leaves, leaves serve the PDUs of service racks, and the frontend
+// may carry out-of-band uplinks: the three counts are solved together before anything is placed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "model/server_ports.h"
 
 namespace weft::model {
-// The fastest uplink that the leaf's slower brothers do not need: any mode above 1G, preferring the asked speed.
+// The uplink mode of a leaf: the requested speed, else the fastest above 1G that the far end supports.
 PortMode ClusterBuilder::oob_up_mode(const SwitchModel& model) const {
   const OobSpec& oob = spec_.fabrics->oob.value;
   if (oob.uplink_speed.has_value()) return find_mode(model, oob.uplink_speed.value);
@@ -34,7 +34,7 @@ std::uint32_t ClusterBuilder::oob_leaves_needed(std::uint32_t endpoints) const {
   return divide_up(endpoints, usable);
 }
 
-// Aggregation comes in pairs; with more than one pair, a pair of cores joins them.
+// Aggregation switches come in pairs; with more than one pair, a pair of cores connects them.
 std::uint32_t ClusterBuilder::oob_spines_needed(std::uint32_t leaves, std::uint32_t& cores) const {
   const OobSpec& oob = spec_.fabrics->oob.value;
   cores = 0;
@@ -94,7 +94,7 @@ void ClusterBuilder::make_zones() {
       }
       zones_[0].oob_endpoints += ports;
     } else if (group.kind == DeviceKind::network_switch) {
-      // A leaf stands in the row of its unit's first server; spines and cores stand in the middle.
+      // A leaf is in the row of its unit's first server; spines and cores are in the central zone.
       const Device& device = cluster_->device(id);
       if (group.tier == Tier::leaf && group.pool >= 0 && device.unit != kNone<UnitId>) {
         const Unit& unit = cluster_->units_[index_of(device.unit)];
@@ -122,7 +122,7 @@ std::uint32_t ClusterBuilder::units_needed(const Zone& zone) const {
   return static_cast<std::uint32_t>(units);
 }
 
-// Members of the control plane's quorum stand in racks of their own, where its pool stands among the switches.
+// Members of the control plane's quorum are in separate racks if the pool is in the service racks.
 std::uint32_t ClusterBuilder::racks_for_quorum() const {
   const ControlPlaneSpec& control = spec_.control_plane.value;
   for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
@@ -172,7 +172,7 @@ void ClusterBuilder::size_zones() {
                  (spines + cores) * static_cast<std::uint32_t>(catalog_.switch_model(oob.spine.value)->height.value);
         endpoints += fe_above * static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_spine.management_ports.value));
       }
-      // Two units a rack are kept for what round-robin placement cannot fill.
+      // Two units per rack are reserved for the gaps of round-robin placement.
       std::uint32_t racks = divide_up(units, rack_height - 2);
       if (z == 0) racks = std::max(racks, racks_for_quorum());
       if (z == 0 && spec_.site->service_racks.has_value()) {
@@ -185,7 +185,7 @@ void ClusterBuilder::size_zones() {
         }
       }
       const std::uint32_t needed = oob_leaves_needed(endpoints);
-      // Counts only grow, so this settles.
+      // Counts only grow, so this converges.
       changed = changed || racks > zone.racks || needed > zone.oob_leaves;
       zone.racks = std::max(zone.racks, racks);
       zone.oob_leaves = std::max(zone.oob_leaves, needed);
@@ -204,7 +204,7 @@ void ClusterBuilder::size_zones() {
 }
 
 void ClusterBuilder::add_oob_leaves() {
-  // One group for the middle of the room and one for each pool's rows, so that growth of one moves no other's number.
+  // One group for the central zone and one per pool's rows, so that growth of one renumbers no other.
   const SwitchModel* model = catalog_.switch_model(spec_.fabrics->oob->leaf.value);
   for (int pool = -1; pool < static_cast<int>(spec_.pools->size()); ++pool) {
     std::uint32_t group_id = UINT32_MAX;
@@ -260,7 +260,8 @@ void ClusterBuilder::add_oob_leaves() {
   add_tier(Tier::core, cores, oob_cores_);
 }
 
-// Deals devices over the zone's service racks, so that neighbors (a pair of leaves, etcd members) stand apart.
+// Distributes devices over the zone's service racks, so that neighbors (a pair of leaves, etcd members) are in
+// different racks.
 void ClusterBuilder::place_zone(Zone& zone) {
   if (zone.devices.empty()) return;
   const SiteSpec& site = spec_.site.value;
@@ -338,7 +339,7 @@ void ClusterBuilder::cable_oob_endpoints(const Zone& zone) {
       attach(add_port(id, FabricKind::oob, static_cast<std::uint32_t>(cages), 0, 1, gigabits(1)));
     }
   };
-  // Devices by rack: what stands together meets the same leaf.
+  // Devices by rack: those of one rack connect to the same leaf.
   std::map<std::uint32_t, std::vector<DeviceId>> by_rack;
   for (const DeviceId id : zone.devices) by_rack[index_of(cluster_->device(id).rack)].push_back(id);
   const auto attach_pdus = [&](RackId id) {
@@ -408,7 +409,7 @@ void ClusterBuilder::cable_oob_uplinks() {
 }
 
 void ClusterBuilder::build_oob() {
-  // Frontend switches exist by now: leaves stand with their servers, the rest in the middle of the room.
+  // Frontend switches exist by now: leaves are placed with their servers, the rest in the central zone.
   const std::vector<std::size_t>& pair_zone = frontend_size_.pair_zone;
   for (std::size_t n = 0; n < frontend_leaves_.size(); ++n)
     zones_[pair_zone[n / 2]].devices.push_back(frontend_leaves_[n]);

@@ -1,5 +1,5 @@
-// Pools become hosts in racks; fabric managers become hosts too. Decides names and floor positions, which stay the same
-// when a pool grows: every pool has its own strip of the floor and grows away from the service racks.
+// Creates the hosts and racks of pools, and the hosts of fabric managers. Decides names and floor positions, which do
+// not change when a pool grows: every pool has its own strip of the floor and grows away from the service racks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft::model {
 namespace {
 
-// Small pools of servers that no job runs on stand among the switches, spread over their racks.
+// Small pools that run no jobs are in the service racks, distributed over them.
 bool stands_in_service_racks(const PoolSpec& pool) {
   if (pool.racks.has_value()) return pool.racks.value == "service";
   if (pool.per_rack.has_value()) return false;
@@ -241,8 +241,8 @@ void ClusterBuilder::apply_rack_overrides(std::size_t pool, std::vector<RackId>&
   }
 }
 
-// PDUs stand in every rack and are named after it. Called when all racks exist. One group for each pool's racks, one
-// for the service racks in its rows, one for the middle of the room: the growth of one moves no address of another.
+// Every rack has PDUs, named after it. Called when all racks exist. One group per pool's racks, one for the service
+// racks in its rows, one for the central zone: growth of one changes no address of another.
 void ClusterBuilder::add_pdus() {
   const PduModel* model = catalog_.pdu(spec_.site->pdu.value);
   std::map<std::pair<int, std::uint32_t>, std::uint32_t> next_in_row;

@@ -1,5 +1,5 @@
-// Above the leaves: at which speed and in which modes switches are joined, how many spines and cores that takes, and
-// which port meets which. The counting itself is clos.h's.
+// Builds the tiers above the leaves: speed and modes between switches, number of spines and cores, and the ports that
+// are cabled. The sizing itself is in clos.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace weft::model {
 
-// How two switches are joined at `speed`: the densest modes of both that a cable can join.
+// The modes between two switches at `speed`: the densest ones of both that a cable can join.
 bool ClusterBuilder::trunk_modes(FabricKind kind, const SwitchModel& lower, const SwitchModel& upper, BitRate speed,
                                  PortMode& at_lower, PortMode& at_upper) {
   const FabricSpec& fabric = fabric_spec(kind);
@@ -26,8 +26,8 @@ bool ClusterBuilder::trunk_modes(FabricKind kind, const SwitchModel& lower, cons
   return at_upper.cages != nullptr;
 }
 
-// Speed and modes between switches. Unless the file says otherwise the one that loses least of either switch's
-// capacity; among equals the slowest, which gives both ends the largest radix.
+// Speed and modes between switches. By default the speed that wastes the least capacity of either switch; among equals
+// the slowest, which has the largest radix at both ends.
 bool ClusterBuilder::choose_trunks(FabricKind kind) {
   const FabricSpec& fabric = fabric_spec(kind);
   FabricPlan& out = plan_of(kind);
@@ -51,8 +51,8 @@ bool ClusterBuilder::choose_trunks(FabricKind kind) {
     if (!trunk_modes(kind, leaf, spine, BitRate(speed), trunks.leaf_up, trunks.spine_down)) continue;
     const std::int64_t capacity = std::min(trunks.leaf_up.ports(), trunks.spine_down.ports()) * (speed / 1'000'000);
     if (capacity <= best_capacity) continue;
-    // Without a cable to a core the fabric has two tiers at most.
-    // Nor does a spine whose cages would run in one mode below and in another above.
+    // Without a cable to a core the fabric has at most two tiers. The same applies if the spine's cages would need
+    // different modes for downlinks and uplinks.
     const bool joined = trunk_modes(kind, spine, core, BitRate(speed), trunks.spine_up, trunks.core_down);
     const bool alike =
         trunks.spine_up.cages == trunks.spine_down.cages && trunks.spine_up.per_cage == trunks.spine_down.per_cage;
@@ -77,7 +77,7 @@ void ClusterBuilder::cable_spines(FabricKind kind, std::vector<FabricMember*>& m
   for (std::size_t c = 0; c < members.size(); ++c) {
     FabricMember& member = *members[c];
     const std::uint32_t links = plan.uplinks[c] / plan.spines_per_pod;
-    // Uplinks fill the last cages, so that hosts can be added towards them.
+    // Uplinks use the last cages, so that hosts can be added toward them.
     const std::uint32_t up_first = leaf_up.ports() - divide_up(plan.uplinks[c], leaf_up.per_cage) * leaf_up.per_cage;
     for (std::uint32_t u = 0; u < member.units; ++u) {
       const std::uint32_t pod = plan.pod_of_unit[ordinal++];
@@ -112,8 +112,8 @@ void ClusterBuilder::cable_cores(FabricKind kind, const ClosPlan& plan, std::uin
       const std::uint32_t group = j / plan.spines_per_core_group;
       const auto spine = static_cast<DeviceId>(first_spine + (pod * plan.spines_per_pod + j) * stride);
       for (std::uint32_t k = 0; k < plan.spine_uplinks; ++k) {
-        // Where cores do not divide the uplinks, a turn that runs on from spine to spine keeps their loads within one
-        // link.
+        // If the uplinks do not divide evenly over the cores, round-robin across spines keeps the load of cores within
+        // one link of each other.
         const std::uint32_t within = even ? k / (plan.spine_uplinks / cores) : turn[group]++ % cores;
         const std::uint32_t core = group * cores + within;
         const PortId a = add_switch_port(spine, kind, spine_up, up_first + k);
@@ -124,7 +124,7 @@ void ClusterBuilder::cable_cores(FabricKind kind, const ClosPlan& plan, std::uin
   }
 }
 
-// Spines and cores over all leaves: once for each plane, and for each rail where rails stay apart.
+// Adds spines and cores above all leaves: once per plane, and once per rail if rails are separate.
 bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& members) {
   const FabricSpec& fabric = fabric_spec(kind);
   const FabricPlan& out = plan_of(kind);
@@ -144,7 +144,7 @@ bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& me
                              : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
     leaves.uplinks_max = uplinks_left(capacity(member.down, up), down);
     leaves.uplinks_empty = leaves.uplinks_max;
-    // Managers and small pools may have taken cages above the unit's own.
+    // Managers and small pools may use cages above the unit's own.
     for (const LeafState& state : member.leaves) {
       if (up.cages != state.down.cages) break;
       const auto lanes = static_cast<std::uint32_t>(up.cages->lanes.value);

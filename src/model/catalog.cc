@@ -10,7 +10,7 @@
 namespace weft::model {
 namespace {
 
-// Replaces the item with the same id, or appends. Within one file an id stands once.
+// Replaces the item with the same id, or appends it. Ids are unique within a file.
 template <class Item>
 void merge(std::vector<Item>& table, std::vector<Item>& more, Diagnostics& diagnostics) {
   std::set<std::string> seen;

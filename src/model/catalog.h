@@ -1,6 +1,6 @@
-// The catalog: what hardware exists and what is known of it, each fact with its source. Loaded from catalog/*.yaml
-// (built in) and from users' own files, which may add items or replace them by id. It checks itself when loaded: cages
-// add up to the radix, breakouts add up to the cage's lanes, MIG slices fit, every item names a known source.
+// The hardware catalog: device models and their facts, each with its source. Loaded from catalog/*.yaml (built in) and
+// from users' own files, which may add items or replace them by id. Consistency is checked after loading: cages add up
+// to the radix, breakouts add up to the cage's lanes, MIG slices fit, every item names a known source.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ const std::vector<std::pair<std::string_view, PortUse>>& choices_of(PortUse);
 const std::vector<std::pair<std::string_view, MediumKind>>& choices_of(MediumKind);
 const std::vector<std::pair<std::string_view, BmcProtocol>>& choices_of(BmcProtocol);
 
-// Where facts come from. `estimate: true` marks our own estimate; its `title` then states the rule it follows.
+// Where facts come from. `estimate: true` marks an estimate by weft; its `title` then states the rule it follows.
 struct Reference {
   using IsRecord = void;
   SourceLocation place;
@@ -43,7 +43,7 @@ struct Reference {
   Sourced<bool> estimate{false};
 };
 
-// Common to every item: `source` covers all facts of the item, `sources` overrides it for single keys.
+// Common to every item: `source` covers all facts of the item, `sources` overrides it for individual keys.
 #define WEFT_CATALOG_ITEM      \
   using IsRecord = void;       \
   SourceLocation place;        \
@@ -57,10 +57,10 @@ struct MigProfile {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> name;            // 1g.10gb
-  Sourced<std::int64_t> compute;        // compute slices of 7
-  Sourced<std::int64_t> memory_slices;  // memory slices of 8 it occupies
+  Sourced<std::int64_t> compute;        // compute slices, of 7
+  Sourced<std::int64_t> memory_slices;  // memory slices it occupies, of 8
   Sourced<Bytes> memory;
-  Sourced<std::vector<std::int64_t>> starts;  // memory slices where an instance may begin
+  Sourced<std::vector<std::int64_t>> starts;  // memory slices at which an instance may start
 };
 
 struct GpuModel {
@@ -84,15 +84,15 @@ struct NicModel {
   Sourced<std::int64_t> ports;
   Sourced<FormFactor> form;
   Sourced<std::vector<BitRate>> speeds;     // a port can run at any of these
-  Sourced<BitRate> bandwidth;               // of the whole card
-  Sourced<std::int64_t> virtual_functions;  // most per port
+  Sourced<BitRate> bandwidth;               // of the whole NIC
+  Sourced<std::int64_t> virtual_functions;  // maximum per port
   Sourced<std::int64_t> pcie_generation;
   Sourced<std::int64_t> pcie_lanes;
   Sourced<bool> rdma{true};
   Sourced<Power> power;
 };
 
-// A row of equal ports of a server. Port p sits in cage p / per_cage.
+// A group of equal ports of a server. Port p is in cage p / per_cage.
 struct PortGroup {
   using IsRecord = void;
   SourceLocation place;
@@ -101,8 +101,8 @@ struct PortGroup {
   Sourced<std::int64_t> count;  // ports, all cages together
   Sourced<std::int64_t> per_cage{1};
   Sourced<FormFactor> form;
-  Sourced<std::vector<BitRate>> speeds;      // port speeds; the first is the one used unless the file says otherwise
-  Sourced<std::vector<Breakout>> breakouts;  // ways to split one cage for several planes (2x400G)
+  Sourced<std::vector<BitRate>> speeds;      // port speeds; the first is the default
+  Sourced<std::vector<Breakout>> breakouts;  // ways to split one cage across several planes (2x400G)
   Sourced<std::vector<std::int64_t>> gpus;   // GPU that port p is nearest to
   Sourced<std::vector<std::int64_t>> numa;   // NUMA node of port p
 };
@@ -122,13 +122,13 @@ struct ServerModel {
   Sourced<Bytes> memory;
   Sourced<Bytes> local_nvme{Bytes(0)};  // data drives, raw
   Sourced<std::int64_t> psus;
-  Sourced<std::int64_t> psus_needed;  // supplies that carry full load
+  Sourced<std::int64_t> psus_needed;  // supplies needed for full load
   Sourced<Power> power;               // maximum draw
   Sourced<std::vector<BmcProtocol>> bmc;
   Sourced<std::vector<PortGroup>> ports;
   Sourced<std::int64_t> controllers{0};  // storage arrays
   Sourced<Bytes> capacity{Bytes(0)};     // storage: usable
-  Sourced<ByteRate> read{ByteRate{}};    // storage: sequential, whole box
+  Sourced<ByteRate> read{ByteRate{}};    // storage: sequential, whole appliance
   Sourced<ByteRate> write{ByteRate{}};
   Sourced<std::int64_t> metadata_iops{0};
 };
@@ -164,8 +164,8 @@ struct TransceiverModel {
   Sourced<FormFactor> form;
   Sourced<std::vector<NetworkKind>> networks;
   Sourced<std::vector<Breakout>> modes;  // cage modes it serves
-  Sourced<std::int64_t> connectors{1};   // fibre plugs; a twin-port module has 2
-  Sourced<std::string> fibre;            // fibre system: mmf-mpo12-apc, smf-mpo12-apc, smf-lc, ...
+  Sourced<std::int64_t> connectors{1};   // fiber plugs; a twin-port module has 2
+  Sourced<std::string> fibre;            // fiber system: mmf-mpo12-apc, smf-mpo12-apc, smf-lc, ...
   Sourced<Length> reach;
   Sourced<Power> power;
 };
@@ -174,12 +174,12 @@ struct CableModel {
   WEFT_CATALOG_ITEM;
   Sourced<MediumKind> kind;
   Sourced<std::vector<NetworkKind>> networks;
-  Sourced<BitRate> speed;    // of one link; for fibre: absent, the transceivers decide
+  Sourced<BitRate> speed;    // of one link; absent for fiber, where the transceivers decide
   Sourced<FormFactor> from;  // trunk end of a splitter
   Sourced<FormFactor> to;
   Sourced<std::int64_t> branches{1};     // links from the trunk end
-  Sourced<std::string> fibre;            // of kind fibre: the fibre system it belongs to
-  Sourced<std::vector<Length>> lengths;  // as sold, ascending; the last is the longest allowed
+  Sourced<std::string> fibre;            // for kind fibre: the fiber system it belongs to
+  Sourced<std::vector<Length>> lengths;  // available lengths, ascending; the last is the longest allowed
 };
 
 struct PduModel {

@@ -1,5 +1,5 @@
-// The catalog's checks of itself: a design is no better than the numbers it stands on, and published device lists do
-// contain missing ports and wrong sums.
+// Consistency checks of the catalog: a design depends on its numbers, and published device lists do contain missing
+// ports and wrong sums.
 #include <fmt/format.h>
 
 #include <set>
@@ -145,7 +145,7 @@ void check_switch(const SwitchModel& model, Diagnostics& diagnostics) {
                       fmt::format("switch `{}` states {} ports at {}, but its cages add up to {}", model.id->text,
                                   model.radix.value, to_text(model.radix_speed.value), at_radix_speed));
   }
-  // Oversubscribed boxes exist (more cages than chip); a chip that outruns its cages is a typing error.
+  // Oversubscribed switches exist (more cage bandwidth than ASIC capacity); the reverse is a data entry error.
   if (model.capacity.has_value() && static_cast<Uint128>(model.capacity->count()) > bandwidth) {
     diagnostics.error(model.capacity.place,
                       fmt::format("switch `{}` states more capacity than its cages provide", model.id->text));

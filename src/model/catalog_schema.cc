@@ -1,4 +1,4 @@
-// The tables of the catalog files: every key, its meaning and its limits.
+// The schema of the catalog files: every key, its meaning and its limits.
 #include "model/catalog.h"
 
 namespace weft::model {
@@ -59,7 +59,7 @@ const Choices<BmcProtocol>& choices_of(BmcProtocol) {
 
 namespace {
 
-// The keys that every catalog item has.
+// The keys common to all catalog items.
 template <class Item>
 SchemaBuilder<Item> item_schema(std::string_view name, std::string_view help) {
   SchemaBuilder<Item> builder(name, help);

@@ -21,7 +21,7 @@ struct Built {
   [[nodiscard]] std::string text() const { return render_all(diagnostics, sources, false); }
 };
 
-// The built-in catalog with a user's file on top.
+// The built-in catalog plus a user's file.
 Built with(const std::string& more) {
   Built built;
   built.catalog = Catalog::built_in(built.sources, built.diagnostics);
@@ -41,7 +41,7 @@ std::string a_switch(const std::string& id, const std::string& cages, const std:
          rest + "}\n";
 }
 
-TEST(BuiltInCatalog, IsSoundByItsOwnChecks) {
+TEST(BuiltInCatalog, PassesItsOwnChecks) {
   const Built built = with("");
   EXPECT_EQ(built.text(), "");
   EXPECT_GE(built.catalog.gpus().size(), 8U);
@@ -49,8 +49,8 @@ TEST(BuiltInCatalog, IsSoundByItsOwnChecks) {
   EXPECT_GE(built.catalog.switches().size(), 20U);
 }
 
-// Facts that anybody can look up, so that a slip in the files or in reading them is noticed.
-TEST(BuiltInCatalog, HoldsPublishedFacts) {
+// Well-known facts, to detect errors in the files or in parsing them.
+TEST(BuiltInCatalog, ContainsPublishedFacts) {
   const Built built = with("");
   const GpuModel* h100 = built.catalog.gpu("h100-sxm");
   ASSERT_NE(h100, nullptr);
@@ -92,7 +92,7 @@ TEST(BuiltInCatalog, NamesASourceForEveryItem) {
   check(built.catalog.racks());
 }
 
-// Every MIG profile of NVIDIA's guide fits where it says it starts; the largest takes the whole GPU.
+// Every MIG profile of NVIDIA's guide fits at its starts; the largest uses the whole GPU.
 TEST(BuiltInCatalog, HasMigProfilesThatFillTheGpu) {
   const Built built = with("");
   for (const GpuModel& gpu : built.catalog.gpus()) {
@@ -108,12 +108,12 @@ TEST(BuiltInCatalog, HasMigProfilesThatFillTheGpu) {
   for (const MigProfile& profile : built.catalog.gpu("h100-sxm")->mig.value) {
     if (profile.name.value == "1g.10gb") smallest = static_cast<std::int64_t>(profile.starts->size());
   }
-  EXPECT_EQ(smallest, 7) << "seven 1g.10gb on an H100 (requirement B4)";
+  EXPECT_EQ(smallest, 7) << "seven 1g.10gb on an H100";
 }
 
-// The three kinds of mistake that published device lists contain.
+// The three kinds of errors that occur in published device lists.
 TEST(CatalogCheck, CatchesMissingPorts) {
-  // 32 cages, but the data sheet says 36 ports: someone forgot a row.
+  // 32 cages, but the data sheet says 36 ports: a row is missing.
   EXPECT_THAT(
       with(a_switch("s", "{form: qsfp28, count: 32, lanes: 4, breakouts: [1x100G]}", "radix: 36, radix_speed: 100G"))
           .text(),
@@ -149,7 +149,7 @@ TEST(CatalogCheck, CatchesBadValues) {
   EXPECT_THAT(text, HasSubstr("must have exactly one row of out-of-band ports, not 0"));
 }
 
-TEST(CatalogCheck, WantsASourceForEveryFact) {
+TEST(CatalogCheck, RequiresASourceForEveryFact) {
   EXPECT_THAT(with("switches:\n  - {id: s, name: x, vendor: us, source: hearsay, network: ethernet, height: 1, "
                    "power: 1kW, radix: 1, radix_speed: 100G, cages: [{form: qsfp28, count: 1, lanes: 4, breakouts: "
                    "[1x100G]}], sources: {pwer: hearsay}}\n")
@@ -174,14 +174,14 @@ TEST(UserCatalog, ReplacesItemsById) {
   EXPECT_EQ(built.catalog.switches().size(), with("").catalog.switches().size());
 }
 
-TEST(UserCatalog, MayNotDefineAnItemTwice) {
+TEST(UserCatalog, CannotDefineAnItemTwice) {
   const std::string once =
       a_switch("my-switch", "{form: osfp, count: 32, lanes: 8, breakouts: [1x800G]}", "radix: 32, radix_speed: 800G");
   const std::string item = once.substr(once.find("  - "));
   EXPECT_THAT(with(once + item).text(), HasSubstr("`my-switch` is defined twice in this file"));
 }
 
-TEST(UserCatalog, MayNotReplaceAnItemTwice) {
+TEST(UserCatalog, CannotReplaceAnItemTwice) {
   const std::string once =
       a_switch("sn5600", "{form: osfp, count: 32, lanes: 8, breakouts: [1x800G]}", "radix: 32, radix_speed: 800G");
   const std::string item = once.substr(once.find("  - "));

@@ -23,7 +23,7 @@ bool within(std::uint64_t down, BitRate down_speed, std::uint64_t up, BitRate up
          wide(up) * wide(up_speed.count()) * wide(ratio.numerator);
 }
 
-// Uplinks by class when each leaf spreads them evenly over `spines`; nothing if a leaf has too few ports for that.
+// Uplinks by class if each leaf spreads them evenly over `spines`; nullopt if a leaf has too few ports.
 std::optional<std::vector<std::uint32_t>> even_uplinks(const ClosRequest& request, std::uint32_t spines) {
   std::vector<std::uint32_t> uplinks;
   for (const LeafClass& leaves : request.classes) {
@@ -40,8 +40,8 @@ std::uint32_t most_uplinks(const ClosRequest& request) {
   return most;
 }
 
-// The smallest number of spines that every leaf can reach evenly and that have ports for all of them. With leaves whose
-// uplinks are half the radix this is the smallest divisor of that half that is large enough.
+// The smallest number of spines that every leaf can reach evenly and that have enough ports for all leaves. For leaves
+// whose uplinks are half the radix, it is the smallest sufficient divisor of that half.
 std::optional<ClosPlan> two_tiers(const ClosRequest& request) {
   for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
     const auto uplinks = even_uplinks(request, spines);
@@ -64,8 +64,8 @@ std::optional<ClosPlan> two_tiers(const ClosRequest& request) {
   return std::nullopt;
 }
 
-// Packs whole units into pods, in order, so that a pod's spines have a port for each link; into no fewer than
-// `pods_min` pods, if there are as many units. Nothing if a unit does not fit into a pod at all.
+// Packs whole units into pods, in order, so that a pod's spines have a port for each link; into at least `pods_min`
+// pods, if there are that many units. Returns nullopt if a unit does not fit into a pod at all.
 std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request,
                                                     const std::vector<std::uint32_t>& uplinks, std::uint32_t spines,
                                                     std::uint32_t spine_down, std::uint32_t pods_min) {
@@ -95,7 +95,7 @@ std::uint32_t count_pods(const std::vector<std::uint32_t>& pod_of_unit) {
   return pod_of_unit.empty() ? 1 : pod_of_unit.back() + 1;
 }
 
-// As pack_pods, but over `pods_wanted` pods where fewer would do, as evenly as whole units allow.
+// Like pack_pods, but over `pods_wanted` pods even if fewer would do, as evenly as whole units allow.
 std::optional<std::vector<std::uint32_t>> spread_over_pods(const ClosRequest& request,
                                                            const std::vector<std::uint32_t>& uplinks,
                                                            std::uint32_t spines, std::uint32_t spine_down,
@@ -114,8 +114,8 @@ std::optional<std::vector<std::uint32_t>> spread_over_pods(const ClosRequest& re
   return packed;
 }
 
-// Groups neighboring spines over common cores so that no core is bought for a remainder of links. The smallest group
-// that does so wins; nothing if some spine could not reach all cores of its group.
+// Groups neighboring spines over common cores so that no core is bought for a remainder of links. Uses the smallest
+// such group; false if some spine could not reach all cores of its group.
 bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   bool found = false;
   ClosPlan trial = plan;
@@ -133,9 +133,9 @@ bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   return found;
 }
 
-// The most spines that two tiers take for any number of units of these classes. From the first even number on that
-// gives each leaf one link per spine, more spines serve no more leaves; where there is no such number, the largest even
-// one. Leaves count as empty: what a small pool takes of them today must not decide.
+// The largest number of spines of a two-tier fabric with any number of units of these classes. Beyond the first even
+// number with one link per spine from each leaf, more spines serve no more leaves; if there is no such number, the
+// largest even one. Leaves count as empty, so that the result does not depend on small pools.
 std::uint32_t most_two_tier_spines(ClosRequest request) {
   std::uint32_t wanted = 0;
   for (LeafClass& leaves : request.classes) {
@@ -150,7 +150,7 @@ std::uint32_t most_two_tier_spines(ClosRequest request) {
   return most;
 }
 
-// Ports of a spine in three tiers.
+// Downlink and uplink ports of a spine in three tiers.
 struct SpineSplit {
   std::uint32_t down = 0;
   std::uint32_t up = 0;
@@ -166,7 +166,7 @@ std::optional<SpineSplit> split_spine(const ClosRequest& request) {
   return SpineSplit{static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(up)};
 }
 
-// How many pods pack_pods() fills; nothing if a unit does not fit into a pod at all.
+// The number of pods that pack_pods() fills; nullopt if a unit does not fit into a pod at all.
 std::optional<std::uint64_t> pods_needed(const ClosRequest& request, const std::vector<std::uint32_t>& uplinks,
                                          std::uint32_t spines, std::uint32_t spine_down) {
   std::uint64_t pods = 1;
@@ -175,7 +175,7 @@ std::optional<std::uint64_t> pods_needed(const ClosRequest& request, const std::
     const LeafClass& leaves = request.classes[c];
     const std::uint64_t cost = std::uint64_t{leaves.leaves_per_unit} * (uplinks[c] / spines);
     if (cost > spine_down) return std::nullopt;
-    if (cost == 0) continue;  // a class without leaves takes no port
+    if (cost == 0) continue;  // a class without leaves needs no port
     const std::uint64_t here = std::min<std::uint64_t>(leaves.units, (spine_down - used) / cost);
     const std::uint64_t rest = leaves.units - here;
     used += here * cost;
@@ -187,22 +187,22 @@ std::optional<std::uint64_t> pods_needed(const ClosRequest& request, const std::
   return pods;
 }
 
-// Fewest switches that growth must keep.
+// Minimum numbers of switches, so that growth never removes one.
 struct Floors {
   std::uint32_t spines = 0;
   std::uint32_t cores = 0;
 };
 
-// What of the floors a plan lacks, then its size: fewest spines first, not fewest switches, so that spines never become
-// fewer when leaves are added. Among equals one in which spines spread evenly over cores, then the one with the largest
-// pods, which keep most traffic below the core.
+// The plan's shortfall from the floors, then its size: fewest spines first, not fewest switches, so that adding leaves
+// never reduces the number of spines. Ties go to a plan in which spines spread evenly over cores, then to the one with
+// the largest pods, which keep the most traffic below the core.
 auto rank_of(const ClosPlan& plan, const Floors& floors) {
   return std::tuple(floors.spines - std::min(floors.spines, plan.spines()),
                     floors.cores - std::min(floors.cores, plan.cores()), plan.spines(), plan.cores(),
                     plan.spine_uplinks % plan.cores_per_group != 0, plan.spines_per_core_group, ~plan.spines_per_pod);
 }
 
-// Tries every number of spines in a pod; the plan has no units in its pods yet.
+// Tries every number of spines per pod; units are not assigned to pods yet.
 std::optional<ClosPlan> choose_pods(const ClosRequest& request, const SpineSplit& spine, const Floors& floors) {
   std::optional<ClosPlan> best;
   std::uint64_t units = 0;
@@ -224,7 +224,7 @@ std::optional<ClosPlan> choose_pods(const ClosRequest& request, const SpineSplit
   return best;
 }
 
-// The most cores that three tiers take while any one class has fewer units.
+// The largest number of cores of a three-tier fabric in which any one class has fewer units.
 std::uint32_t most_cores_before(ClosRequest request, const SpineSplit& spine, const Floors& floors) {
   std::uint32_t most = 0;
   for (LeafClass& leaves : request.classes) {
@@ -239,13 +239,13 @@ std::uint32_t most_cores_before(ClosRequest request, const SpineSplit& spine, co
   return most;
 }
 
-// Spines in pods under cores, with no fewer of either than the same fabric has at a smaller size.
+// Spines in pods under cores, with at least as many of both as the same fabric has at a smaller size.
 std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
   const auto spine = split_spine(request);
   if (!spine) return std::nullopt;
   Floors floors;
   if (request.tiers != 3) floors.spines = most_two_tier_spines(request);
-  if (!choose_pods(request, *spine, floors)) return std::nullopt;  // too large: its growth need not be followed
+  if (!choose_pods(request, *spine, floors)) return std::nullopt;  // too large: no need to check smaller sizes
   floors.cores = most_cores_before(request, *spine, floors);
   auto plan = choose_pods(request, *spine, floors);
   if (!plan) return std::nullopt;

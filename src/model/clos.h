@@ -1,5 +1,5 @@
-// How many leaves, spines and cores a fabric needs: the published sizing rule as arithmetic, without any device in it.
-// Every leaf reaches every spine (of its pod) with the same number of links; when two tiers cannot serve, spines are
+// Clos sizing: how many leaves, spines and cores a fabric needs, by the published rule, independent of device models.
+// Every leaf reaches every spine (of its pod) with the same number of links; if two tiers are too small, spines are
 // grouped into pods under a core. One call sizes one plane; planes are equal.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace weft::model {
 
-// What one switch model offers at the two speeds a fabric uses. Cages are counted in lanes so that breakouts compare.
+// Capacity of one switch model at the two speeds of a fabric. Cages are counted in lanes so that breakouts compare.
 struct SwitchCapacity {
-  // Ports of each kind when a cage is given over to it; zero where the model cannot run that speed.
+  // Ports of each kind if a whole cage is used for it; zero if the model does not support that speed.
   std::uint32_t down_cages = 0;  // cages that can face hosts
   std::uint32_t down_per_cage = 0;
   std::uint32_t up_cages = 0;  // cages that can face switches
@@ -22,27 +22,26 @@ struct SwitchCapacity {
   bool shared = true;  // down and up ports come out of the same cages
 };
 
-// Most host ports of a leaf when down : up bandwidth is at most `ratio`, and the uplink ports then left.
+// Maximum host ports of a leaf with a down : up bandwidth of at most `ratio`, and the uplink ports left.
 struct LeafSplit {
   std::uint32_t down = 0;
   std::uint32_t up = 0;
 };
 [[nodiscard]] LeafSplit split_leaf(const SwitchCapacity& leaf, BitRate down_speed, BitRate up_speed,
                                    const Ratio& ratio);
-// Most uplink ports of a leaf whose `down` host ports are taken.
+// Maximum uplink ports of a leaf with `down` host ports in use.
 [[nodiscard]] std::uint32_t uplinks_left(const SwitchCapacity& leaf, std::uint32_t down);
-// Fewest uplinks that keep `down` host ports within `ratio`.
+// Minimum uplinks that keep `down` host ports within `ratio`.
 [[nodiscard]] std::uint32_t uplinks_needed(std::uint32_t down, BitRate down_speed, BitRate up_speed,
                                            const Ratio& ratio);
 
-// Leaves of one kind: as many as units x leaves_per_unit, each with at least `uplinks_min` uplinks and room for
-// `uplinks_max`.
+// Leaves of one kind: units x leaves_per_unit, each with at least `uplinks_min` and at most `uplinks_max` uplinks.
 struct LeafClass {
   std::uint32_t units = 0;
   std::uint32_t leaves_per_unit = 0;
   std::uint32_t uplinks_min = 0;
   std::uint32_t uplinks_max = 0;
-  std::uint32_t uplinks_empty = 0;  // room of a leaf on which no small pool or manager has taken a cage; 0: the same
+  std::uint32_t uplinks_empty = 0;  // maximum uplinks of a leaf without small pools or managers; 0: the same
 };
 
 struct ClosRequest {
@@ -51,7 +50,7 @@ struct ClosRequest {
   std::uint32_t core_ports = 0;
   std::uint32_t spines_min = 2;
   Ratio spine_ratio;  // down : up of a spine, in three tiers
-  int tiers = 0;      // 0: two, or three if two cannot serve
+  int tiers = 0;      // 0: two, or three if two are too small
 };
 
 struct ClosPlan {

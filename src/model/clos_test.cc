@@ -5,7 +5,8 @@
 namespace weft::model {
 namespace {
 
-// One row of a published component table: a fabric of `rails` leaves a unit, radix r everywhere, no oversubscription.
+// One row of a published component table: a fabric with `rails` leaves per unit, radix r everywhere, no
+// oversubscription.
 ClosPlan plan_for(std::uint32_t units, std::uint32_t rails, std::uint32_t radix) {
   ClosRequest request;
   request.classes = {{units, rails, radix / 2, radix / 2}};
@@ -38,7 +39,7 @@ TEST(Clos, SuperPodH100AndB200Tables) {
   }
 }
 
-// NVIDIA DGX SuperPOD B300 table 3: two planes of 64-cage 800G switches split to 128 ports of 400G. Counts are of both
+// NVIDIA DGX SuperPOD B300 table 3: two planes of 64-cage 800G switches split to 128 ports of 400G. Counts include both
 // planes; the published cables are cages, that is pairs of 400G links.
 TEST(Clos, SuperPodB300TwinPlanes) {
   struct Published {
@@ -54,7 +55,7 @@ TEST(Clos, SuperPodB300TwinPlanes) {
   }
 }
 
-// The rule's own algebra at radix 144: spine = leaf x U / (radix / 2), core = leaf x U / radix in three tiers.
+// The rule's formulas at radix 144: spine = leaf x U / (radix / 2), core = leaf x U / radix in three tiers.
 TEST(Clos, Radix144) {
   EXPECT_EQ(plan_for(1, 8, 144).spines(), 4U);
   EXPECT_EQ(plan_for(16, 8, 144).spines(), 72U);  // 64 does not divide 72
@@ -72,7 +73,7 @@ TEST(Clos, ThreeTiersFollowTheFormulaForOddUnitCounts) {
   }
 }
 
-// Juniper JVD-AICLUSTERDC-EVPNType5-01-04 table 5: servers of a stripe of 8 leaves at 1:1.
+// Juniper JVD-AICLUSTERDC-EVPNType5-01-04 table 5: servers per stripe of 8 leaves at 1:1.
 TEST(Clos, JuniperStripeTable) {
   const auto servers = [](std::uint32_t cages, std::uint32_t per_cage) {
     const SwitchCapacity leaf{cages, per_cage, cages, per_cage, true};
@@ -104,7 +105,7 @@ TEST(Clos, ClassesShareSpines) {
   EXPECT_EQ(plan->uplinks, (std::vector<std::uint32_t>{24, 12}));
 }
 
-TEST(Clos, RefusesWhatCannotBeServed) {
+TEST(Clos, RejectsFabricsThatAreTooLarge) {
   ClosRequest request;
   request.classes = {{16, 8, 32, 32}};
   request.spine_ports = 64;

@@ -154,7 +154,7 @@ Ipv6 Cluster::ipv6_of(PortId id) const {
   if (p.subnet == kNone<SubnetId> || p.address.bits == 0) return {};
   const Subnet& s = subnet(p.subnet);
   if (s.ipv6.length == 0) return {};
-  // The IPv4 address in the last 32 bits: unique, and readable by whoever knows one of the two.
+  // The IPv4 address in the last 32 bits: unique, and easy to derive one from the other.
   Ipv6 out = s.ipv6.base;
   out.groups[6] = static_cast<std::uint16_t>(p.address.bits >> 16U);
   out.groups[7] = static_cast<std::uint16_t>(p.address.bits & 0xFFFFU);

@@ -1,6 +1,6 @@
 // The compiled cluster: every device, port, cable, address and rack of all four fabrics, immutable and indexed. It is
-// built once from a Spec (compile(), below) and is the only place where a name, an address or a port is worked out;
-// everyone else looks it up here. Tables are flat arrays indexed by small ids, laid out for whole-cluster walks.
+// built once from a Spec (compile(), below); names, addresses and ports are computed only here and looked up everywhere
+// else. Tables are flat arrays indexed by small ids, laid out for iteration over the whole cluster.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ enum class CableRole : std::uint8_t {
   peer,          // between the two leaves of a pair
   external,      // top tier to the site's network
   oob_uplink,    // out-of-band leaf to its aggregation
-  oob_frontend,  // out-of-band leaf to a frontend leaf, where the file asks for it
+  oob_frontend,  // out-of-band leaf to a frontend leaf, if the file requests it
   back_to_back,  // between two managers
 };
 
@@ -51,8 +51,8 @@ enum class CableRole : std::uint8_t {
 [[nodiscard]] std::string_view to_text(Tier tier);
 [[nodiscard]] std::string_view to_text(CableRole role);
 
-// Devices of one kind and one purpose: a pool of servers, the spines of a fabric, the PDUs of the service racks.
-// The members of a group have consecutive ids.
+// Devices of one kind and purpose: a pool of servers, the spines of a fabric, the PDUs of the service racks. The
+// members of a group have consecutive ids.
 struct DeviceGroup {
   std::string name;  // pool name, "be-spine", ...
   DeviceKind kind = DeviceKind::server;
@@ -71,7 +71,7 @@ struct Device {
   std::uint32_t group = 0;  // index into groups()
   std::uint32_t index = 0;  // within the group
   RackId rack = kNone<RackId>;
-  std::uint16_t rack_unit = 0;  // lowest unit it fills, from 1; 0 for zero-U devices (PDUs)
+  std::uint16_t rack_unit = 0;  // lowest unit it occupies, from 1; 0 for zero-U devices (PDUs)
   std::uint16_t pod = 0;        // of leaves and spines in three tiers
   std::uint16_t plane = 0;
   std::uint16_t rail = 0;       // of leaves
@@ -87,7 +87,7 @@ struct Port {
   SubnetId subnet = kNone<SubnetId>;
   Ipv4 address;  // none for switch ports, except numbered links
   std::uint32_t speed_mbps = 0;
-  std::uint16_t cage = 0;  // counts from 0 through all cages of the device
+  std::uint16_t cage = 0;  // counts from 0 across all cages of the device
   std::uint8_t lane = 0;   // first lane within the cage
   std::uint8_t lanes = 1;
   FabricKind fabric = FabricKind::oob;
@@ -101,13 +101,13 @@ struct Cable {
   PortId a = kNone<PortId>;  // the end nearer to the hosts
   PortId b = kNone<PortId>;
   std::uint32_t length_mm = 0;  // as ordered: the next length on sale that is long enough
-  std::uint32_t assembly = 0;   // cables with one number are one splitter (or one plain cable) to buy
+  std::uint32_t assembly = 0;   // cables with the same number are one splitter (or one plain cable) to buy
   std::uint16_t medium = 0;     // index into media()
   CableRole role = CableRole::host_leaf;
   FabricKind fabric = FabricKind::oob;
 };
 
-// What a link is made of.
+// The components of a link.
 struct Medium {
   const CableModel* cable = nullptr;
   const TransceiverModel* at_a = nullptr;  // none for DAC, AOC and copper
@@ -117,12 +117,12 @@ struct Medium {
 struct Rack {
   std::string name;
   const RackModel* model = nullptr;
-  int pool = -1;         // the pool it holds, -1 for a service rack
+  int pool = -1;         // the pool in it, -1 for a service rack
   std::int32_t row = 0;  // floor position: service rows are negative
   std::int32_t column = 0;
   DeviceId first_pdu = kNone<DeviceId>;
   std::uint32_t pdus = 0;
-  Power power;  // maximum draw of what stands in it
+  Power power;  // maximum draw of its devices
   Power limit;
   std::uint32_t used_units = 0;
 };
@@ -130,8 +130,8 @@ struct Rack {
 struct Subnet {
   Ipv4Prefix prefix;
   Ipv6Prefix ipv6;  // length 0 when the fabric is IPv4 only
-  Ipv4 gateway;     // none where nothing routes
-  Ipv4 pods_first;  // free for virtual functions of pods: no server of the pool ever gets one of these
+  Ipv4 gateway;     // none if the subnet is not routed
+  Ipv4 pods_first;  // reserved for virtual functions of pods: never assigned to a server of the pool
   Ipv4 pods_last;
   FabricKind fabric = FabricKind::oob;
   std::uint8_t rail = 0;
@@ -145,14 +145,14 @@ struct Unit {
   FabricKind fabric = FabricKind::backend;
   int pool = -1;               // -1: the shared unit of small pools
   std::uint32_t index = 0;     // within its pool
-  std::uint32_t servers = 0;   // present
+  std::uint32_t servers = 0;   // installed
   std::uint32_t capacity = 0;  // designed for
   DeviceId first_leaf = kNone<DeviceId>;
   std::uint32_t leaves = 0;  // all planes together
   std::uint32_t pod = 0;
 };
 
-// How one fabric came out, for summaries and for those who check it.
+// The resulting plan of one fabric, for summaries and checks.
 struct FabricPlan {
   bool present = false;
   NetworkKind network = NetworkKind::ethernet;
@@ -169,7 +169,7 @@ struct FabricPlan {
   std::uint32_t links_per_spine = 0;  // from that leaf to each of its spines
   BitRate host_speed;
   BitRate uplink_speed;
-  Ratio oversubscription;  // as built at that leaf, down : up
+  Ratio oversubscription;  // at that leaf, down : up
   Ratio spine_oversubscription;
   std::uint32_t host_links = 0;
   std::uint32_t manager_links = 0;
@@ -198,11 +198,11 @@ class Cluster {
   [[nodiscard]] std::span<const Unit> units() const { return units_; }
   [[nodiscard]] const FabricPlan& fabric(FabricKind kind) const { return plans_[static_cast<std::size_t>(kind)]; }
 
-  // A fabric's part of the file; null for the out-of-band network, whose spec is of another type.
+  // The fabric's spec; null for the out-of-band network, whose spec has another type.
   [[nodiscard]] const FabricSpec* find_fabric_spec(FabricKind kind) const;
   [[nodiscard]] const FabricSpec& data_fabric_spec(FabricKind kind) const;  // of any fabric but the out-of-band network
-  // The operating system that switches run, as the catalog names it ("sonic", "nxos", "mlnx-os"): the fabric's, or the
-  // first of their model where that cannot run the fabric's. Empty for what is not a switch.
+  // The operating system of the switches, by its catalog name ("sonic", "nxos", "mlnx-os"): the fabric's, or the first
+  // of the model if it does not support the fabric's. Empty for devices that are not switches.
   [[nodiscard]] std::string_view switch_os_of(const DeviceGroup& group) const;
   [[nodiscard]] std::string_view switch_os_of(DeviceId id) const { return switch_os_of(group_of(id)); }
 
@@ -227,15 +227,15 @@ class Cluster {
   [[nodiscard]] std::span<const PortId> ports_of(DeviceId id) const;
   [[nodiscard]] PortId peer_of(PortId id) const;
   [[nodiscard]] CableId cable_of(PortId id) const { return port(id).cable; }
-  // Devices that stand in a rack, from the bottom; PDUs last.
+  // Devices mounted in a rack, from the bottom; PDUs last.
   [[nodiscard]] std::span<const DeviceId> devices_in(RackId id) const;
 
-  // Power feed of supply `psu` of a device: supplies are spread over the PDUs of its rack, PDUs over the feeds.
+  // Power feed of supply `psu` of a device: supplies are distributed over the PDUs of its rack, PDUs over the feeds.
   [[nodiscard]] int feed_of_psu(DeviceId id, int psu) const;
   [[nodiscard]] int feed_of_pdu(DeviceId pdu) const;
-  // The address of a host port in the fabric's IPv6 plan; all zero when there is none.
+  // The address of a host port in the fabric's IPv6 plan; all zero if there is none.
   [[nodiscard]] Ipv6 ipv6_of(PortId id) const;
-  // The address a device answers on over the out-of-band network; none if it has no such port.
+  // The management address of a device on the out-of-band network; none if it has no such port.
   [[nodiscard]] Ipv4 oob_address(DeviceId id) const;
 
   [[nodiscard]] std::uint32_t gpu_count() const { return gpu_count_; }
@@ -267,7 +267,7 @@ class Cluster {
   Power total_power_;
 };
 
-// Compiles a resolved Spec. Reports what cannot be built and gives nothing in that case.
+// Compiles a resolved Spec. Reports what cannot be built and returns null in that case.
 [[nodiscard]] std::shared_ptr<const Cluster> compile(Spec spec, std::shared_ptr<const Catalog> catalog,
                                                      Diagnostics& diagnostics);
 

@@ -94,7 +94,7 @@ std::shared_ptr<const Cluster> ClusterBuilder::build() {
   return cluster_;
 }
 
-// A device's number for addresses: its place in the group, or its row's block.
+// A device's number for addresses: its index in the group, or a number in its row's block.
 std::uint32_t ClusterBuilder::number_of(DeviceId id) const {
   const auto found = row_number_.find(index_of(id));
   return found == row_number_.end() ? cluster_->device(id).index : found->second;
@@ -106,7 +106,7 @@ std::uint32_t ClusterBuilder::add_group(DeviceGroup group) {
   return static_cast<std::uint32_t>(cluster_->groups_.size() - 1);
 }
 
-// Devices of a group are added one after the other, before the next group begins.
+// All devices of a group are added before the next group begins.
 DeviceId ClusterBuilder::add_device(std::uint32_t group, std::string name) {
   DeviceGroup& owner = cluster_->groups_[group];
   CHECK(index_of(owner.first) + owner.count == cluster_->devices_.size(), "groups of devices are contiguous");
@@ -133,7 +133,7 @@ void ClusterBuilder::index() {
                          "rename a pool or give its hosts other names");
     }
   }
-  // Ports of each device, in cage order: a counting sort by device, then a short sort within it.
+  // Ports of each device, in cage order: counting sort by device, then a short sort per device.
   cluster.port_offsets_.assign(devices + 1, 0);
   for (const Port& p : cluster.ports_) ++cluster.port_offsets_[index_of(p.device) + 1];
   for (std::size_t i = 0; i < devices; ++i) cluster.port_offsets_[i + 1] += cluster.port_offsets_[i];
@@ -175,7 +175,7 @@ void ClusterBuilder::index() {
   }
 }
 
-// Plugs, for those who count cables by the cage: a twin-port cage holds one plug.
+// Counts plugs, for cable counts by cage: a twin-port cage has one plug.
 void ClusterBuilder::count_cages() {
   Cluster& cluster = *cluster_;
   for (std::size_t i = 0; i < cluster.devices_.size(); ++i) {

@@ -1,7 +1,7 @@
 // The steps that turn a Spec into a Cluster, and the state they share. Internal to model/: see compile() in cluster.h.
 //
 // Order matters: servers and their racks; backend and storage; then frontend, service racks and out-of-band, which
-// depend on each other's counts; then cable runs, media and addresses. Each step's file says what it decides.
+// depend on each other's counts; then cable runs, media and addresses. Each source file describes its step.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@
 
 namespace weft::model {
 
-// One way to run a row of cages of a switch: which cages, and how many ports of one speed in each.
+// One way to run a group of cages of a switch: which cages, and how many ports of one speed in each.
 struct PortMode {
-  const CageGroup* cages = nullptr;  // null: the switch cannot
+  const CageGroup* cages = nullptr;  // null: not supported by the switch
   std::uint32_t first_cage = 0;
   std::uint32_t per_cage = 0;
   std::uint32_t lanes_each = 0;
@@ -30,22 +30,22 @@ struct PortMode {
     return cages == nullptr ? 0 : static_cast<std::uint32_t>(cages->count.value) * per_cage;
   }
 };
-// The mode with the most ports of `speed`, or exactly `wanted` where given, among those that `allowed` accepts.
+// The mode with the most ports of `speed`, or exactly `wanted` if set, among those that `allowed` accepts.
 [[nodiscard]] PortMode find_mode(const SwitchModel& model, BitRate speed, const std::optional<Breakout>& wanted = {},
                                  const std::function<bool(const CageEnd&)>& allowed = {});
 
-// A leaf while hosts are being attached. Lanes count through the cages that face hosts, from the first such cage.
+// A leaf while hosts are being attached. Lanes are numbered across the cages that face hosts, from the first such cage.
 struct LeafState {
   DeviceId id = kNone<DeviceId>;
   PortMode down;
   std::uint32_t next_lane = 0;  // bottom up: the servers of its unit, then managers
-  std::uint32_t top_lane = 0;   // top down: small pools, so that the unit can grow towards them
+  std::uint32_t top_lane = 0;   // top down: small pools, so that the unit can grow toward them
   std::uint32_t high_lane = 0;  // end of the highest lane in use
-  std::uint32_t top_owner = 0;  // pool (from 1) in the cage that was last filled from the top
+  std::uint32_t top_owner = 0;  // pool (from 1) in the last cage filled from the top
   std::uint32_t uplinks = 0;
 };
 
-// A pool as one fabric sees it.
+// A pool on one fabric.
 struct FabricMember {
   std::size_t pool = 0;
   std::uint32_t group = 0;  // of its servers
@@ -54,7 +54,7 @@ struct FabricMember {
   BitRate speed;
   PortMode down;
   Ratio ratio;
-  bool small = false;                 // no leaves of its own
+  bool small = false;                 // without leaves of its own
   std::uint32_t leaves_per_unit = 0;  // on one plane
   std::uint32_t ports_per_leaf = 0;   // of one server
   std::uint32_t unit_size = 0;        // servers of a unit as built
@@ -64,13 +64,13 @@ struct FabricMember {
   std::vector<LeafState> leaves;  // unit by unit, leaf by leaf, plane by plane
 };
 
-// Devices and endpoints that share service racks and out-of-band leaves: the whole room, or one row of a pool.
+// Devices and endpoints that share service racks and out-of-band leaves: the whole site, or one row of a pool.
 struct Zone {
   int pool = -1;
   std::int32_t row = 0;
   std::vector<DeviceId> devices;    // switches and small servers to place
   std::uint32_t oob_endpoints = 0;  // of servers and PDUs in server racks
-  std::vector<DeviceId> servers;    // that stand in its server racks, or (in the middle) among the switches
+  std::vector<DeviceId> servers;    // in its server racks, or (central zone) among the switches
   std::vector<RackId> server_racks;
   std::vector<RackId> service_racks;
   std::uint32_t racks = 0;           // service racks
@@ -97,7 +97,7 @@ class ClusterBuilder {
   // build_fabric.cc: backend and storage.
   void build_rail_fabric(FabricKind kind);
   std::vector<FabricMember> fabric_members(FabricKind kind);
-  // How a leaf takes a server's port: the densest mode that some cable can reach.
+  // The mode for a server's port on a leaf: the densest one that some cable supports.
   PortMode host_mode(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports, BitRate speed,
                      const std::optional<Breakout>& wanted, bool target);
   BitRate common_speed(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports,
@@ -130,7 +130,7 @@ class ClusterBuilder {
                    std::uint32_t first_core);
   void note_plan(FabricKind kind, const std::vector<FabricMember>& members);
 
-  // build_frontend.cc: pairs of leaves that bonded links reach.
+  // build_frontend.cc: leaf pairs with bonded links.
   struct PairLink {
     DeviceId device;
     std::uint32_t port;
@@ -139,8 +139,8 @@ class ClusterBuilder {
     PortMode mode;
   };
   struct FrontendSize {
-    ClosPlan plan;                       // of what is above more than one pair
-    std::vector<std::size_t> pair_zone;  // where each pair stands
+    ClosPlan plan;                       // of the tiers above, if there is more than one pair
+    std::vector<std::size_t> pair_zone;  // the zone of each pair
     std::vector<PairLink> links;         // of servers
     std::vector<PairLink> oob_links;     // of out-of-band leaves, in their order
     [[nodiscard]] std::uint32_t pairs() const { return static_cast<std::uint32_t>(pair_zone.size()); }
@@ -169,7 +169,7 @@ class ClusterBuilder {
   void cable_oob_endpoints(const Zone& zone);
   void cable_oob_uplinks();
 
-  // build_cables.cc: ports and cables as they are added, runs, and the file's own cables.
+  // build_cables.cc: ports and cables, lengths of runs, and the cables listed in the file.
   PortId add_port(DeviceId device, FabricKind fabric, std::uint32_t cage, std::uint32_t lane, std::uint32_t lanes,
                   BitRate speed);
   CableId connect(PortId a, PortId b, CableRole role);
@@ -181,7 +181,7 @@ class ClusterBuilder {
 
   std::uint32_t planes_of(const DeviceGroup& group, FabricKind fabric) const;
 
-  // build_media.cc: what cables are made of.
+  // build_media.cc: cable types and optics.
   void lay_cables();
   CageEnd cage_end(const Port& port, const Port& peer) const;
   std::vector<std::uint32_t> measure_runs() const;
@@ -229,8 +229,8 @@ class ClusterBuilder {
   std::vector<DeviceId> frontend_leaves_;  // a and b sides alternate
   FrontendSize frontend_size_;
   std::vector<Zone> zones_;          // the first is central
-  std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: whose row
-  // Numbers of devices that stand by the row: kRowStride of them for each, so that one row's growth moves no other's.
+  std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: the row's pool
+  // Numbers of devices in end-of-row racks: kRowStride per row, so that growth of one row does not renumber another.
   std::unordered_map<std::uint32_t, std::uint32_t> row_number_;
   std::vector<DeviceId> oob_leaves_;
   std::vector<DeviceId> oob_spines_;
@@ -245,12 +245,12 @@ inline std::optional<Breakout> given_breakout(const Sourced<Breakout>& given) {
   return given.has_value() ? std::optional<Breakout>(given.value) : std::nullopt;
 }
 
-// "a", "b", ... where a fabric has several planes.
+// "a", "b", ... if a fabric has several planes.
 inline std::string plane_suffix(std::uint32_t planes, std::uint32_t plane) {
   return planes > 1 ? std::string(1, static_cast<char>('a' + plane)) : std::string();
 }
 
-// What a leaf offers in these two modes.
+// The capacity of a leaf in these two modes.
 [[nodiscard]] SwitchCapacity capacity(const PortMode& down, const PortMode& up);
 
 [[nodiscard]] PortUse port_use(FabricKind kind);

@@ -15,7 +15,7 @@ namespace {
 
 std::unique_ptr<Loaded> pod() { return load_cluster(source_dir() + "/examples/pod32.yaml", {}); }
 
-// One compiled cluster serves many readers at once: nothing in it is worked out late.
+// A compiled cluster is safe for concurrent readers: nothing in it is computed lazily.
 TEST(Cluster, ConcurrentReadersSeeOneCluster) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
@@ -47,8 +47,8 @@ TEST(Cluster, FindsTheSpecOfAFabric) {
   EXPECT_EQ(&cluster.data_fabric_spec(FabricKind::storage), &*fabrics.storage);
 }
 
-// The fabric's system where the model runs it, else the first of the model's; no system for what is not a switch.
-TEST(Cluster, SwitchesRunWhatTheirModelCanRun) {
+// The fabric's system if the model supports it, else the model's first; none for devices that are not switches.
+TEST(Cluster, SwitchesRunASystemOfTheirModel) {
   const auto loaded = load_cluster_text(
       "cluster.yaml",
       "weft: 1\nname: p\nsite: {rack_power: 100kW}\npools: [{name: train, server: hgx-h100, count: 8, unit: 4}]\n"
@@ -69,7 +69,7 @@ TEST(Cluster, SwitchesRunWhatTheirModelCanRun) {
   EXPECT_EQ(spines, 1);
 }
 
-// The seeds' plan: rails A and B in 10.60/16 and 10.61/16, storage in 10.70/16, frontend in 10.20.50.0/24.
+// The default address plan: rails A and B in 10.60/16 and 10.61/16, storage in 10.70/16, frontend in 10.20.50.0/24.
 TEST(Cluster, DefaultSubnetsFollowThePlan) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
@@ -94,7 +94,7 @@ TEST(Cluster, SuppliesAreSpreadOverFeeds) {
   EXPECT_EQ(cluster.feed_of_psu(server, 0), 0);
   EXPECT_EQ(cluster.feed_of_psu(server, 1), 1);
   EXPECT_EQ(cluster.feed_of_psu(server, 2), 0);
-  // Members of the quorum stand apart.
+  // Members of the quorum are in different racks.
   EXPECT_NE(cluster.device(cluster.find_device("infra001")).rack, cluster.device(cluster.find_device("infra002")).rack);
   EXPECT_NE(cluster.device(cluster.find_device("infra002")).rack, cluster.device(cluster.find_device("infra003")).rack);
 }
@@ -114,14 +114,14 @@ TEST(Cluster, OverridesMoveCablesAndAddresses) {
   const PortId moved = cluster.find_port("train001:be1");
   EXPECT_EQ(cluster.full_port_name(cluster.peer_of(moved)), "be-train-u001-leaf1:p2/2");
   EXPECT_GE(cluster.cable(cluster.cable_of(moved)).length_mm, 20000U);
-  // The cable that was there has changed places with it.
+  // The cable that was there has been swapped with it.
   EXPECT_EQ(cluster.full_port_name(cluster.peer_of(cluster.find_port("train004:be1"))), "be-train-u001-leaf1:p1/1");
   EXPECT_EQ(to_text(cluster.port(cluster.find_port("train003:be1")).address), "10.60.0.14");
   EXPECT_EQ(cluster.server_of(cluster.find_device("train005")).id->text, "hgx-h200");
   EXPECT_EQ(cluster.rack(cluster.device(cluster.find_device("train005")).rack).name, "train-r001");
 }
 
-// Row A2: split puts GPU servers on the backend only, converged on all fabrics; everything is on out-of-band.
+// Split connects GPU servers to the backend only, converged to all fabrics; every device is on out-of-band.
 TEST(Cluster, ProfilesDecideMembership) {
   for (const bool split : {true, false}) {
     const std::string text = std::string("weft: 1\nname: p\nprofile: ") + (split ? "split" : "converged") +

@@ -6,7 +6,7 @@ namespace weft::model {
 
 namespace {
 
-// Numbers of one cage: a port each, and where lanes are free as many as ports of the width beside them would have.
+// Numbers of one cage: one per port; free lanes get as many as ports of the same width would have.
 void number_cage(const Cluster& cluster, std::span<const PortId> ports, std::uint32_t lanes, std::uint32_t usual_width,
                  std::vector<PortId>& numbered) {
   std::uint32_t width = ports.empty() ? usual_width : cluster.port(ports.front()).lanes;

@@ -1,5 +1,5 @@
-// How InfiniBand numbers the ports of the model: port numbers of switches, adapters of servers. Both `weft check
-// --live` and the rendered netlists go by it.
+// InfiniBand numbering: port numbers of switches, adapters of servers. Used by `weft check --live` and the rendered
+// netlists.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace weft::model {
 
-// Ports of a switch by their InfiniBand number, the first being number 1; none where nothing is cabled. Numbers go
-// through the cages: a cage has as many as it is split into, or the switch's usual share when nothing is plugged in.
+// Ports of a switch by InfiniBand port number, starting at 1; kNone if not cabled. Ports are numbered cage by cage: a
+// cage has as many as it is split into, or the switch's usual number if it is empty.
 [[nodiscard]] std::vector<PortId> infiniband_ports(const Cluster& cluster, DeviceId network_switch);
 
 // InfiniBand ports of a server in the order of its adapters: the first is mlx5_0. Backend first, then storage.

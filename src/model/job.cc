@@ -1,4 +1,4 @@
-// What a job file leaves open, and whether the cluster can run it.
+// Fills in unset keys of a job file, and checks that the cluster can run the job.
 #include "model/job.h"
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 namespace weft::model {
 namespace {
 
-// A pod's host name is the job's with "-worker-" or "-node-0-" and a number after it; a DNS label has 63 bytes at most.
+// A pod's host name is the job's name followed by "-worker-" or "-node-0-" and a number; a DNS label has at most 63
+// bytes.
 constexpr std::size_t kMaxJobName = 48;
 constexpr std::string_view kImage = "/pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime";
 
-// RFC 1035 label: Kubernetes wants Services to begin with a letter.
+// RFC 1035 label: Kubernetes requires Service names to begin with a letter.
 bool is_job_name(std::string_view name) {
   const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto plain = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; };
@@ -22,7 +23,7 @@ bool is_job_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), plain);
 }
 
-// POSIX.1-2017, 8.1: what shells and exec take as the name of a variable.
+// POSIX.1-2017, 8.1: valid name of an environment variable.
 bool is_variable(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && letter(name.front()) &&
@@ -34,7 +35,7 @@ bool has_control(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });
 }
 
-// An absolute path without "." and "..", and without what separates paths in mount options.
+// An absolute path without "." and "..", and without the separators of mount options.
 bool is_plain_path(std::string_view path) {
   if (path.size() < 2 || path.front() != '/' || has_control(path)) return false;
   if (path.find_first_of(":,") != std::string_view::npos || path.back() == '/') return false;
@@ -87,7 +88,7 @@ class JobResolver {
   void error(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1) {
     diagnostics_.error(place.known() ? place : job_.place, std::move(message), std::move(hint), length);
   }
-  // The item of a list that a key names; reports a name that leads nowhere.
+  // The list item that a key refers to; reports an unknown name.
   template <class Items>
   auto find(const Sourced<std::string>& given, const char* what, const Items& items) -> const
       typename Items::value_type* {
@@ -147,7 +148,7 @@ class JobResolver {
           job_.partition->size());
   }
 
-  // A tenant without partitions of its own may use all.
+  // A tenant without a list of partitions may use all.
   bool may_use(const TenantSpec& tenant) const {
     return partition_ == nullptr || tenant.partitions->empty() ||
            contains(tenant.partitions.value, partition_->name->text);
@@ -210,7 +211,7 @@ class JobResolver {
     const std::string message = fmt::format("{} GPUs requested, but the quota of tenant `{}` is {}", gpus,
                                             job_.tenant.value, tenant_->quota->gpus.value);
     if (job_.training.has_value() && !job_.tenant.from_file()) {
-      // What it would take can be played all the same; to be run it needs a tenant that may.
+      // The job can still be simulated; to run it, it needs a tenant with a sufficient quota.
       diagnostics_.warning(job_.nodes.place, message, "set `tenant` to one with a sufficient quota");
       return;
     }
@@ -250,7 +251,7 @@ class JobResolver {
       error(job_.image.place, fmt::format("`{}` is not a container image", job_.image.value),
             "remove spaces, quotes and backslashes", job_.image->size());
     }
-    // One that is only played needs no script, but may be rendered all the same.
+    // A job that is only simulated needs no script, but may still be rendered.
     if (!job_.command.has_value() && job_.training.has_value()) job_.command.derive({"train.py"});
     if (job_.command->empty() || job_.command->front().empty()) {
       error(job_.command.place, "torchrun needs a script", "`command: [train.py, --epochs, \"3\"]`");
@@ -268,7 +269,7 @@ class JobResolver {
   }
 
   void environment() {
-    // What torchrun sets for each rank (PyTorch documentation, torchrun, environment variables).
+    // Variables that torchrun sets for each rank (PyTorch documentation, torchrun, environment variables).
     static constexpr std::array kTorchrun = {"RANK",       "LOCAL_RANK", "WORLD_SIZE",  "LOCAL_WORLD_SIZE",
                                              "GROUP_RANK", "ROLE_RANK",  "MASTER_ADDR", "MASTER_PORT"};
     std::set<std::string_view> seen;
@@ -294,7 +295,7 @@ class JobResolver {
     return nullptr;
   }
 
-  // One dataset and one checkpoint volume at their usual places; more of a kind below them by name.
+  // One dataset and one checkpoint volume at their default paths; others of a kind below them by name.
   void usual_mounts() {
     std::vector<JobMountSpec> mounts;
     for (const StorageSpec& system : spec_.storage.value) {

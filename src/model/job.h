@@ -1,5 +1,5 @@
-// A job file: what to run, on how many servers, with which data. One meaning for every form a job takes (PyTorchJob,
-// TrainJob, Indexed Job, sbatch). What the file leaves open is filled in from the cluster.
+// A job file: what to run, on how many servers, with which data. The same for every job format (PyTorchJob, TrainJob,
+// Indexed Job, sbatch). Unset keys are filled in from the cluster.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ struct JobMountSpec {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> volume;  // a volume of the cluster file
-  Sourced<std::string> path;    // where ranks see it; unset: /data, /checkpoints, /scratch or /home by purpose
-  Sourced<bool> read_only;      // unset: as the volume says; datasets are read
+  Sourced<std::string> path;    // mount path for ranks; unset: /data, /checkpoints, /scratch or /home by purpose
+  Sourced<bool> read_only;      // unset: as set for the volume; datasets are read-only
 };
 
 struct JobSpec {
   using IsRecord = void;
 
-  // Compiled once, in the schema: it has hundreds of members, and most files copy or destroy one.
+  // Defined out of line in the schema, compiled once: it has hundreds of members, and most files copy or destroy one.
   JobSpec();
   JobSpec(const JobSpec& other);
   JobSpec(JobSpec&& other) noexcept;
@@ -35,29 +35,29 @@ struct JobSpec {
   Sourced<Name> name;
   Sourced<std::string> tenant;          // namespace and account; unset: the only tenant, or the first of the partition
   Sourced<std::string> pool;            // unset: the first training pool
-  Sourced<std::string> partition;       // unset: the first that holds the pool
+  Sourced<std::string> partition;       // unset: the first that contains the pool
   Sourced<std::int64_t> nodes;          // servers
-  Sourced<std::int64_t> min_nodes;      // fewest it goes on with; unset: nodes (not elastic)
-  Sourced<std::int64_t> gpus_per_node;  // unset: all of the server
+  Sourced<std::int64_t> min_nodes;      // minimum to continue with; unset: nodes (not elastic)
+  Sourced<std::int64_t> gpus_per_node;  // unset: all GPUs of the server
   Sourced<std::string> image;           // unset: PyTorch from the site's registry
   Sourced<std::vector<std::string>> command;  // script and arguments that torchrun starts on every GPU
-  Sourced<std::string> resume;                // checkpoint to go on from: becomes --resume_from_checkpoint PATH
+  Sourced<std::string> resume;                // checkpoint to resume from: becomes --resume_from_checkpoint PATH
   Sourced<std::int64_t> max_restarts;         // unset: workload.max_restarts
   Sourced<Duration> time_limit;               // unset: the partition's
   Sourced<std::string> priority;              // unset: the tenant's
   Sourced<Bytes> shared_memory{Bytes(std::int64_t{64} << 30)};
   Sourced<std::vector<JobMountSpec>> mounts;  // unset: every dataset and checkpoint volume
-  Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // beside the cluster's own
-  Sourced<TrainingSpec> training;  // what it computes; only the simulator needs it
+  Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // in addition to the cluster's own
+  Sourced<TrainingSpec> training;  // the computation; only needed by the simulator
 };
 
-// Where a volume is mounted unless a job says otherwise, on hosts and in pods: /data, /checkpoints, /scratch or /home
-// for the first of its purpose, with its name behind for others.
+// Default mount path of a volume on hosts and in pods: /data, /checkpoints, /scratch or /home for the first of its
+// purpose, followed by its name for others.
 [[nodiscard]] std::string default_mount_path(const Spec& spec, const VolumeSpec& volume);
 
-// Reads a job file; reports everything that is wrong with its form.
+// Reads a job file; reports every syntax and type error.
 [[nodiscard]] std::optional<JobSpec> read_job(const YamlNode& root, Diagnostics& diagnostics);
-// Fills in what it leaves open and checks it against the cluster: pool, partition, tenant, volumes, counts.
+// Fills in unset keys and checks the job against the cluster: pool, partition, tenant, volumes, counts.
 void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics);
 
 }  // namespace weft::model

@@ -1,4 +1,5 @@
-// The tables of a job file: every key, its meaning and its limits. What depends on the cluster is worked out in job.cc.
+// The schema of a job file: every key, its meaning and its limits. Defaults that depend on the cluster are set in
+// job.cc.
 #include "model/job.h"
 
 namespace weft::model {

@@ -77,7 +77,7 @@ TEST(Job, IsFilledInFromTheCluster) {
   EXPECT_FALSE(job.mounts->at(1).read_only.value);
 }
 
-TEST(Job, KeepsWhatTheFileSays) {
+TEST(Job, KeepsValuesOfTheFile) {
   const Read out = read(kJob +
                         "min_nodes: 4\ngpus_per_node: 4\ntime_limit: 12h\npriority: ai-training-high\nmax_restarts: 0\n"
                         "mounts: [{volume: homes, path: /people}]\nenvironment: {A_B: \"x=y z\"}\n");
@@ -100,7 +100,7 @@ struct BadJob {
 
 class BadJobs : public testing::TestWithParam<BadJob> {};
 
-TEST_P(BadJobs, AreRefusedAtTheirPlace) {
+TEST_P(BadJobs, AreRejectedWithTheirLocation) {
   const Read out = read(GetParam().text);
   EXPECT_NE(out.errors.find(GetParam().message), std::string::npos) << out.errors;
   EXPECT_NE(out.errors.find(std::string("job.yaml:") + GetParam().place + ": error"), std::string::npos) << out.errors;
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"resume", kJob + "resume: latest\n", "is not an absolute path", "5:9"}),
     [](const auto& test) { return std::string(test.param.what); });
 
-TEST(Job, ElasticOnlyWhereTheClusterAllowsIt) {
+TEST(Job, IsElasticOnlyIfTheClusterAllowsIt) {
   std::string cluster = kCluster;
   cluster.replace(cluster.find("max_restarts: 5"), 15, "elastic: false");
   const auto loaded = load_cluster_text("cluster.yaml", cluster);

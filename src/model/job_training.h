@@ -1,5 +1,5 @@
-// The part of a job file that says what the job computes: the model, its precision and parallelism, how it reads data
-// and writes checkpoints. It is what `weft sim life` plays. Nothing here is worked out; that is the business of `work`.
+// The `training` section of a job file: the model, its precision and parallelism, how it reads data and writes
+// checkpoints. Input of `weft sim life`. Nothing is computed here; that is done in workload/.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ const std::vector<std::pair<std::string_view, CheckpointMode>>& choices_of(Check
 const std::vector<std::pair<std::string_view, CheckpointLayout>>& choices_of(CheckpointLayout);
 const std::vector<std::pair<std::string_view, DataCache>>& choices_of(DataCache);
 
-// Dimensions of a decoder. Each may stand beside the name of a known model, and then wins over it.
+// Dimensions of a decoder. Each may be set in addition to the name of a known model and overrides its value.
 struct DimensionsSpec {
   using IsRecord = void;
   SourceLocation place;
@@ -45,8 +45,8 @@ struct DimensionsSpec {
   Sourced<bool> learned_positions;  // a table of positions instead of rotary ones
   Sourced<bool> biases;
   Sourced<std::int64_t> experts;
-  Sourced<std::int64_t> active_experts;  // of a token
-  Sourced<std::int64_t> shared_experts;  // that every token passes
+  Sourced<std::int64_t> active_experts;  // per token
+  Sourced<std::int64_t> shared_experts;  // used by every token
   Sourced<std::int64_t> expert_ffn;      // unset: ffn
   Sourced<std::int64_t> dense_layers;    // first layers without experts
   Sourced<std::int64_t> query_rank;      // latent attention (MLA); unset: none
@@ -60,35 +60,35 @@ struct ParallelSpec {
   SourceLocation place;
   Sourced<std::int64_t> tensor{1};
   Sourced<std::int64_t> pipeline{1};
-  Sourced<std::int64_t> interleave{1};  // model chunks a pipeline stage holds (virtual stages)
+  Sourced<std::int64_t> interleave{1};  // model chunks per pipeline stage (virtual stages)
   Sourced<std::int64_t> context{1};
   Sourced<std::int64_t> expert{1};
-  Sourced<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 where experts are spread
-  Sourced<std::int64_t> data;           // unset: what the GPUs leave
-  Sourced<bool> sequence;               // sequence parallelism beside tensor; unset: where tensor > 1
+  Sourced<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 if experts are distributed
+  Sourced<std::int64_t> data;           // unset: the remaining GPUs
+  Sourced<bool> sequence;               // sequence parallelism in addition to tensor; unset: if tensor > 1
   Sourced<ContextExchange> context_exchange{ContextExchange::ring};
 };
 
 struct OverlapSpec {
   using IsRecord = void;
   SourceLocation place;
-  Sourced<bool> tensor;    // pieces of the collectives run beside the matrix products; unset: the framework's habit
+  Sourced<bool> tensor;    // chunks of the collectives overlap with matrix products; unset: the framework's default
   Sourced<bool> data;      // gradients are reduced during backward, parameters gathered during forward
-  Sourced<bool> pipeline;  // activations travel beside compute
-  Sourced<bool> expert;    // all-to-all beside compute
+  Sourced<bool> pipeline;  // activations are sent during compute
+  Sourced<bool> expert;    // all-to-all during compute
 };
 
 struct DataSpec {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> volume;         // unset: the first dataset volume among the mounts
-  Sourced<Bytes> sample;               // stored size of one sample; unset: 4 bytes a token
-  Sourced<std::int64_t> file_samples;  // samples in one file; 1: a file each; unset: 1 GiB files
-  Sourced<std::int64_t> samples;       // in one epoch; unset: more than the run reads
-  Sourced<std::int64_t> workers{8};    // loader processes of a GPU
+  Sourced<Bytes> sample;               // stored size of one sample; unset: 4 bytes per token
+  Sourced<std::int64_t> file_samples;  // samples per file; 1: one file per sample; unset: 1 GiB files
+  Sourced<std::int64_t> samples;       // per epoch; unset: more than the run reads
+  Sourced<std::int64_t> workers{8};    // loader processes per GPU
   Sourced<std::int64_t> prefetch{2};   // batches ahead, per worker
-  Sourced<Duration> decode;            // CPU time of one sample; unset: none (tokens)
-  Sourced<bool> shuffle{true};         // random reads, a sample at a time; false: whole files in order
+  Sourced<Duration> decode;            // CPU time per sample; unset: none (tokens)
+  Sourced<bool> shuffle{true};         // random reads, one sample at a time; false: whole files in order
   Sourced<DataCache> cache{DataCache::page};
   Sourced<bool> gpudirect{false};  // storage to GPU memory without a copy through the host
 };
@@ -97,8 +97,8 @@ struct CheckpointSpec {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> volume;  // unset: the first checkpoint volume among the mounts
-  Sourced<std::string> second;  // another volume that gets a copy
-  Sourced<std::int64_t> steps;  // between two; unset: by interval
+  Sourced<std::string> second;  // second volume that gets a copy
+  Sourced<std::int64_t> steps;  // between checkpoints; unset: by interval
   Sourced<Duration> interval;   // unset: the cluster's workload.checkpoint_interval
   Sourced<Bytes> size;          // unset: from the model and its optimizer
   Sourced<CheckpointMode> mode{CheckpointMode::synchronous};
@@ -109,21 +109,20 @@ struct CheckpointSpec {
 struct TrainingSpec {
   using IsRecord = void;
   SourceLocation place;
-  Sourced<std::string> model;  // a known one; unset: dimensions say it all
+  Sourced<std::string> model;  // a known one; unset: given by dimensions
   Sourced<DimensionsSpec> dimensions{DimensionsSpec{}};
-  Sourced<std::int64_t> sequence;  // tokens; unset: the model's
-  Sourced<std::int64_t>
-      global_batch;  // sequences of one step; unset: micro_batch x data (x pipeline where there is one)
+  Sourced<std::int64_t> sequence;      // tokens; unset: the model's
+  Sourced<std::int64_t> global_batch;  // sequences per step; unset: micro_batch x data (x pipeline if there is one)
   Sourced<std::int64_t> micro_batch{1};
   Sourced<Precision> precision{Precision::bf16};
   Sourced<ParallelSpec> parallel{ParallelSpec{}};
-  Sourced<Sharding> sharding;  // unset: optimizer where the framework is megatron and data > 1, else none
+  Sourced<Sharding> sharding;  // unset: optimizer if the framework is megatron and data > 1, else none
   Sourced<Recompute> recompute{Recompute::none};
   Sourced<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
   Sourced<OverlapSpec> overlap{OverlapSpec{}};
   Sourced<Framework> framework{Framework::megatron};
-  Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: as the framework does
-  Sourced<bool> bf16_optimizer{false};  // weights and moments all in 2 bytes, no fp32 copy
+  Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: the framework's default
+  Sourced<bool> bf16_optimizer{false};  // weights and moments in 2 bytes, no fp32 copy
   Sourced<std::int64_t> steps{1'000};
   Sourced<DataSpec> data{DataSpec{}};
   Sourced<CheckpointSpec> checkpoint{CheckpointSpec{}};

@@ -1,4 +1,4 @@
-// The tables of a job file's `training` section. See job_schema.cc for the rest of the file.
+// The schema of a job file's `training` section. See job_schema.cc for the rest of the file.
 #include "model/job_training.h"
 
 namespace weft::model {

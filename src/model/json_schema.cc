@@ -12,7 +12,7 @@ Json describe_type(const ValueType& type, std::set<const Schema*>& used) {
   Json out;
   switch (type.shape) {
     case ValueType::Shape::text:
-      // Quantities without a unit (9000) are numbers to YAML.
+      // YAML parses quantities without a unit (9000) as numbers.
       out["type"] = type.pattern.empty() ? Json("string") : Json({"string", "number"});
       if (!type.pattern.empty()) out["pattern"] = type.pattern;
       if (!type.name.empty()) out["description"] = type.name;
@@ -26,7 +26,7 @@ Json describe_type(const ValueType& type, std::set<const Schema*>& used) {
       out["type"] = "boolean";
       break;
     case ValueType::Shape::choice: {
-      // "1" and "2" are written without quotes: editors see numbers.
+      // "1" and "2" are written without quotes: editors parse them as numbers.
       Json values = Json::array();
       for (const std::string& choice : type.choices) {
         values.push_back(choice);
@@ -85,7 +85,7 @@ std::string json_schema(const Schema& root, std::string_view title) {
   out["title"] = std::string(title);
   const Json body = describe_record(root, used);
   for (const auto& [key, value] : body.items()) out[key] = value;
-  // Records name further records while being described: repeat until nothing new turns up.
+  // Describing a record may add further records: repeat until there are no new ones.
   std::set<std::string> done;
   Json definitions = Json::object();
   for (bool grown = true; grown;) {

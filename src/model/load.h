@@ -1,4 +1,4 @@
-// From a path to a compiled cluster in one call, keeping the sources and diagnostics that a caller prints.
+// Loads and compiles a cluster file in one call, keeping the sources and diagnostics that a caller prints.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ struct Loaded {
   std::string read_error;                  // the file could not be read at all
 };
 
-// The built-in catalog plus `catalog_files`, nothing else.
+// The built-in catalog plus `catalog_files` only.
 [[nodiscard]] std::unique_ptr<Loaded> load_catalog(const std::vector<std::string>& catalog_files);
 // Reads, resolves and compiles a cluster file ("-" for standard input).
 [[nodiscard]] std::unique_ptr<Loaded> load_cluster(const std::string& path,
                                                    const std::vector<std::string>& catalog_files);
-// The same for a text in memory; `shown_path` stands in diagnostics.
+// The same for a text in memory; diagnostics show `shown_path`.
 [[nodiscard]] std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string text,
                                                         const std::vector<std::string>& catalog_files = {});
 

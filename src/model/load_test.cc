@@ -48,12 +48,12 @@ TEST_F(LoadTest, CompilesAFile) {
   EXPECT_EQ(loaded->spec->pools->size(), 1U);
 }
 
-TEST_F(LoadTest, TakesAByteOrderMark) {
+TEST_F(LoadTest, AcceptsAByteOrderMark) {
   const auto loaded = load_cluster_text("c.yaml", std::string("\xEF\xBB\xBF") + kGood);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
 }
 
-TEST_F(LoadTest, SaysWhenAFileCannotBeRead) {
+TEST_F(LoadTest, ReportsAFileThatCannotBeRead) {
   const auto missing = load_cluster((folder_ / "none.yaml").string(), {});
   EXPECT_THAT(missing->read_error, HasSubstr("none.yaml"));
   EXPECT_EQ(missing->cluster, nullptr);
@@ -81,7 +81,7 @@ TEST_F(LoadTest, UsesTheUsersCatalog) {
   EXPECT_NE(loaded->cluster->catalog().pdu("my-pdu"), nullptr);
 }
 
-TEST_F(LoadTest, LetsALaterCatalogReplaceAnEarlierOne) {
+TEST_F(LoadTest, LaterCatalogReplacesAnEarlierOne) {
   const std::string first = file("first.yaml", kMine);
   const std::string second =
       file("second.yaml", "pdus: [{id: my-pdu, name: y, vendor: us, source: mine, rating: 30kW, outlets: 12}]\n");
@@ -90,14 +90,14 @@ TEST_F(LoadTest, LetsALaterCatalogReplaceAnEarlierOne) {
   EXPECT_EQ(loaded->catalog->pdu("my-pdu")->rating.value, watts(30'000));
 }
 
-TEST_F(LoadTest, ReadsNoClusterWithABrokenCatalog) {
+TEST_F(LoadTest, InvalidCatalogPreventsLoadingTheCluster) {
   const auto loaded = load_cluster(file("c.yaml", "not: a cluster\n"), {file("mine.yaml", "pdus: 3\n")});
   EXPECT_EQ(loaded->catalog, nullptr);
   EXPECT_EQ(loaded->cluster, nullptr);
   EXPECT_EQ(loaded->diagnostics.error_count(), 1U) << render_all(loaded->diagnostics, loaded->sources, false);
 }
 
-TEST_F(LoadTest, GivesTheSameClusterEachTime) {
+TEST_F(LoadTest, ReturnsTheSameClusterEachTime) {
   const auto one = load_cluster_text("c.yaml", kGood);
   const auto two = load_cluster_text("c.yaml", kGood);
   ASSERT_NE(one->cluster, nullptr);

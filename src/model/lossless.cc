@@ -11,7 +11,8 @@ namespace weft::model {
 namespace {
 
 constexpr std::int64_t kKilobyte = 1024;
-// Meters a second in fibre or copper, as SONiC's dynamic headroom calculation has it (a third below light in vacuum).
+// Meters per second in fiber or copper, as in SONiC's dynamic headroom calculation (two thirds of the speed of light in
+// vacuum).
 constexpr double kPropagation = 198'000'000;
 constexpr double kMacPhyDelay = 0.8 * kKilobyte;        // bytes
 constexpr double kFixedPeerResponse = 3.8 * kKilobyte;  // bytes
@@ -21,9 +22,9 @@ constexpr std::int64_t kPipeline = 19 * kKilobyte;      // xon of NVIDIA's table
 constexpr std::int64_t kBroadcomPipeline = 74 * 254;    // 74 cells: `size` of SONiC's Tomahawk 5 tables
 
 // `extra` and `small_packets` are fitted, not documented: SONiC's HLD describes a lossless MTU of 1024 bytes and half
-// the traffic in small packets, but the tables that ship for these switches need the constants below to come out to the
-// byte (SN2700, SN3700, SN4700, both SN5600) or within 1 KB (SN5640). Cells: 96 bytes on Spectrum, 144 on -2 and -3,
-// 192 on -4 and -5. Without a table: pause quanta of IEEE 802.3 31B.3.7, every packet a worst case, the chip's cell.
+// the traffic in small packets, but the tables shipped for these switches are reproduced only with the constants below,
+// exactly (SN2700, SN3700, SN4700, both SN5600) or within 1 KB (SN5640). Cells: 96 bytes on Spectrum, 144 on -2 and -3,
+// 192 on -4 and -5. Without a table: pause quanta of IEEE 802.3 31B.3.7, worst-case packets only, the chip's cell.
 constexpr AsicHeadroom kSpectrum{"Spectrum", 96, kPipeline, true, false, 1264, 100, false, false};
 constexpr AsicHeadroom kSpectrum2{"Spectrum-2", 144, kPipeline, true, false, 1280, 100, false, false};
 constexpr AsicHeadroom kSpectrum3{"Spectrum-3", 144, kPipeline, true, false, 1280, 100, false, false};
@@ -39,7 +40,7 @@ struct NamePart {
   std::string_view part;  // upper case
   const AsicHeadroom* asic;
 };
-// The first that occurs in the name counts: SKUs before families, longer before shorter.
+// The first match in the name wins: SKUs before families, longer before shorter.
 constexpr std::array<NamePart, 23> kNames = {{
     {"ACS-SN5600", &kSpectrum4Acs}, {"SN5640", &kSpectrum5},
     {"SN5610", &kSpectrum5},        {"SN56", &kSpectrum4},
@@ -59,7 +60,8 @@ struct QuantaOfSpeed {
   std::int64_t gigabits;
   std::int64_t quanta;
 };
-// Pause response times, IEEE 802.3 31B.3.7, in quanta. Beyond 800G the standard says nothing yet: the time is kept.
+// Pause response times, IEEE 802.3 31B.3.7, in quanta. The standard has no values beyond 800G yet: the time is kept
+// constant.
 constexpr std::array<QuantaOfSpeed, 9> kQuanta = {
     {{10, 67}, {25, 80}, {40, 118}, {50, 147}, {100, 394}, {200, 453}, {400, 905}, {800, 905}, {1600, 1810}}};
 
@@ -76,8 +78,7 @@ std::int64_t round_up(double bytes) {
   return (up + kKilobyte - 1) / kKilobyte * kKilobyte;
 }
 
-// How much buffer a byte takes when packets of the worst size leave cells nearly empty (SONiC HLD, "worst case
-// factor").
+// Buffer used per byte if packets of the worst-case size leave cells nearly empty (SONiC HLD, "worst case factor").
 double cell_occupancy(const AsicHeadroom& asic) {
   const auto cell = static_cast<double>(asic.cell);
   const double worst = asic.cell > 128 ? cell / 64 : 2 * cell / (1 + cell);
@@ -98,7 +99,7 @@ std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku) {
 Headroom pfc_headroom(const AsicHeadroom& asic, BitRate speed, Length cable, std::int64_t mtu, int lanes) {
   const auto rate = static_cast<double>(speed.count());  // bit/s
   const double meters_long = static_cast<double>(cable.count()) / 1000;
-  const double on_cable = 2 * meters_long * rate / kPropagation / 8;  // there and back
+  const double on_cable = 2 * meters_long * rate / kPropagation / 8;  // round trip
   const double peer =
       asic.peer_response_fixed ? kFixedPeerResponse : static_cast<double>(pause_quanta(speed) * kPauseQuantum);
   const double kmac = asic.kmac_delay ? rate * kKmacSeconds / 8 : 0;
@@ -121,8 +122,8 @@ void HeadroomSum::add(BitRate speed, Length cable, int lanes) {
 }
 
 EcnThresholds ecn_thresholds(const QosSpec& qos, BitRate speed) {
-  // Between the vendors' static values and HPCC's 4 KB for each Gb/s: marking must start well before PFC does, and the
-  // ratio of four is theirs all.
+  // Between the vendors' static values and HPCC's 4 KB per Gb/s: marking must start well before PFC; the ratio of four
+  // is common to all of them.
   const std::int64_t per_gigabit = 2 * 1000;
   const std::int64_t min = multiply_divide(speed.count(), per_gigabit, gigabits(1).count());
   EcnThresholds out{Bytes(min), Bytes(4 * min)};

@@ -1,6 +1,6 @@
-// The arithmetic of a lossless class: PFC headroom, ECN thresholds, watchdog times. One meaning for check, render and
-// the simulator. Formulas carry their source; constants per ASIC generation are data (lossless.cc) that were held
-// against the vendors' tables.
+// Parameters of a lossless class: PFC headroom, ECN thresholds, watchdog times. Shared by check, render and the
+// simulator. Formulas cite their source; constants per ASIC generation are data (lossless.cc), verified against the
+// vendors' tables.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,32 @@
 
 namespace weft::model {
 
-// What a PFC headroom calculation needs to know of a switch chip.
+// Switch ASIC parameters of a PFC headroom calculation.
 struct AsicHeadroom {
   std::string_view family;   // "Spectrum-4"
   std::int64_t cell;         // bytes
   std::int64_t pipeline;     // bytes: xon of a port of up to four lanes
-  bool peer_response_fixed;  // 3.8 KB at every speed (SN2700 to SN4700); otherwise IEEE 802.3 31B pause quanta
+  bool peer_response_fixed;  // 3.8 KB at every speed (SN2700 to SN4700); else IEEE 802.3 31B pause quanta
   bool kmac_delay;           // adds 120 ns at the port's speed (Spectrum-4 and later)
-  std::int64_t extra;        // bytes: what the class adds to the propagation, fitted to the vendor's table
-  int small_packets;         // percent of traffic that fills cells worst (SONiC's small_packet_percentage)
-  bool shared_pool;          // the vendor's table counts on a shared headroom pool: size is xon alone
-  bool estimated;            // not held against a vendor's table
+  std::int64_t extra;        // bytes: added by the class to the propagation delay, fitted to the vendor's table
+  int small_packets;         // percent of traffic with the worst cell utilization (SONiC's small_packet_percentage)
+  bool shared_pool;          // the vendor's table assumes a shared headroom pool: size is xon alone
+  bool estimated;            // not verified against a vendor's table
 };
 
-// By the catalog's `asic` text or by a SONiC hwsku (ACS-SN5600); nothing when unknown. A family whose tables differ
-// by SKU answers with the smaller one.
+// By the catalog's `asic` text or by a SONiC hwsku (ACS-SN5600); nullopt if unknown. Returns the smaller one for a
+// family whose tables differ by SKU.
 [[nodiscard]] std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku);
 
 struct Headroom {
-  Bytes xoff;  // room for what still arrives after a pause is sent
+  Bytes xoff;  // buffer for data that still arrives after a pause is sent
   Bytes xon;
-  Bytes size;  // xon + xoff, and a frame more on eight lanes; xon alone with a shared pool
+  Bytes size;  // xon + xoff, plus one frame on eight lanes; xon alone with a shared pool
 };
 // `lanes`: electrical lanes of the port (8 doubles xon). `mtu`: largest frame of the port.
 [[nodiscard]] Headroom pfc_headroom(const AsicHeadroom& asic, BitRate speed, Length cable, std::int64_t mtu, int lanes);
 
-// What the lossless classes of all cabled ports of a switch set aside, all of it in use at once.
+// Total headroom reserved by the lossless classes of all cabled ports of a switch, all in use at once.
 struct HeadroomTotal {
   Bytes all;
   std::int64_t ports = 0;
@@ -61,7 +61,7 @@ struct EcnThresholds {
   Bytes min;
   Bytes max;
 };
-// The file's, or the documented rule: 2 KB for each Gb/s, and four times that.
+// From the file, or by the documented rule: 2 KB per Gb/s, and four times that.
 [[nodiscard]] EcnThresholds ecn_thresholds(const QosSpec& qos, BitRate speed);
 
 struct WatchdogTimes {
@@ -69,10 +69,10 @@ struct WatchdogTimes {
   Duration detection;
   Duration restoration;
 };
-// sonic-utilities' rule: 200 ms for each 32 ports, poll at most 1 s; the file's values where it gives them.
+// sonic-utilities' rule: 200 ms per 32 ports, poll at most 1 s; values in the file override it.
 [[nodiscard]] WatchdogTimes watchdog_times(const QosSpec& qos, std::int64_t ports);
 
-// Type of service (traffic class) byte that marks a DSCP as ECN-capable: 26 gives 106.
+// Type of service (traffic class) byte that marks a DSCP as ECN-capable: 106 for DSCP 26.
 [[nodiscard]] constexpr int traffic_class_of(int dscp) { return (dscp << 2) | 2; }
 
 }  // namespace weft::model

@@ -39,7 +39,7 @@ std::vector<Row> read_table(const std::filesystem::path& path) {
 }
 
 int lanes_of(const std::string& sku, std::int64_t mbps) {
-  // 50G lanes on SN4700, 100G lanes on SN5600: these are the only rows on all eight.
+  // 50G lanes on SN4700, 100G lanes on SN5600: only these rows use all eight lanes.
   return (sku.find("SN4700") != std::string::npos && mbps == 400'000) || mbps == 800'000 ? 8 : 4;
 }
 
@@ -48,7 +48,7 @@ Headroom ours(const std::string& sku, const Row& row) {
                       lanes_of(sku, row.mbps));
 }
 
-// Vendor tables of SONiC's build tree. At least 133 rows must come out to the byte, the others within 2 KB.
+// Vendor tables of SONiC's build tree. At least 133 rows must match exactly, the others within 2 KB.
 TEST(PfcHeadroom, ReproducesTheVendorsTables) {
   WEFT_NEEDS_DATA("schemas/sonic-qos-oracles");
   int exact = 0;
@@ -81,7 +81,7 @@ TEST(PfcHeadroom, ReproducesTheVendorsTables) {
   EXPECT_GE(exact, 133);
 }
 
-// Other hardware: weft's generic estimate is no oracle there. Printed, and held only to the right order of magnitude.
+// Other hardware: weft's generic estimate is not exact there. Printed, and only checked for the order of magnitude.
 TEST(PfcHeadroom, TomahawkIsAnEstimate) {
   ASSERT_TRUE(asic_headroom("Arista-7060X6-16PE-384C-O128S2"));
   EXPECT_TRUE(asic_headroom("Arista-7060X6-16PE-384C-O128S2")->estimated);
@@ -101,7 +101,7 @@ TEST(PfcHeadroom, TomahawkIsAnEstimate) {
   }
 }
 
-// Published values, typed in from the vendor's table, so that the test holds without the files.
+// Published values, copied from the vendor's table, so that the test works without the files.
 TEST(PfcHeadroom, KnownRows) {
   const auto xoff = [](const char* sku, std::int64_t g, std::int64_t m, int lanes) {
     return pfc_headroom(*asic_headroom(sku), gigabits(g), meters(m), 9100, lanes).xoff.count();
@@ -114,7 +114,7 @@ TEST(PfcHeadroom, KnownRows) {
   EXPECT_EQ(pfc_headroom(*asic_headroom("ACS-SN5600"), gigabits(400), meters(40), 9100, 4).size.count(), 303104);
 }
 
-// More of anything that is in flight after a pause is sent needs more room.
+// More data in flight after a pause is sent needs more headroom.
 TEST(PfcHeadroom, GrowsWithSpeedCableAndFrame) {
   const AsicHeadroom asic = *asic_headroom("Spectrum-4");
   const auto xoff = [&](std::int64_t g, std::int64_t m, std::int64_t mtu) {
@@ -126,7 +126,7 @@ TEST(PfcHeadroom, GrowsWithSpeedCableAndFrame) {
   EXPECT_GT(xoff(400, 40, 9100), xoff(400, 40, 1500));
 }
 
-TEST(AsicHeadroomTable, KnowsCatalogNamesAndSkus) {
+TEST(AsicHeadroomTable, FindsCatalogNamesAndSkus) {
   EXPECT_EQ(asic_headroom("Spectrum-4")->cell, 192);
   EXPECT_EQ(asic_headroom("Spectrum")->cell, 96);
   EXPECT_EQ(asic_headroom("Mellanox-SN4600C-C64")->family, "Spectrum-3");
@@ -141,12 +141,12 @@ TEST(HeadroomSum, AddsPortsTimesClasses) {
   HeadroomSum sum(asic, 9100, 2);
   sum.add(gigabits(400), meters(5), 4);
   sum.add(gigabits(400), meters(40), 4);
-  // Vendor's rows: 250880 and 303104 bytes.
+  // The vendor's rows: 250880 and 303104 bytes.
   EXPECT_EQ(sum.total().all.count(), 2 * (250880 + 303104));
   EXPECT_EQ(sum.total().ports, 2);
 }
 
-TEST(EcnThresholdRule, ScalesWithSpeedUnlessTheFileSays) {
+TEST(EcnThresholdRule, ScalesWithSpeedUnlessSetInTheFile) {
   const QosSpec silent;
   EXPECT_EQ(ecn_thresholds(silent, gigabits(400)).min, Bytes(800'000));
   EXPECT_EQ(ecn_thresholds(silent, gigabits(400)).max, Bytes(3'200'000)) << "as SimAI has it at 400G";
@@ -162,7 +162,7 @@ TEST(EcnThresholdRule, ScalesWithSpeedUnlessTheFileSays) {
   EXPECT_LT(ecn_thresholds(upper, gigabits(400)).min, Bytes(100'000));
 }
 
-// Values that sonic-utilities' start_default gives for 32, 64, 128 and 256 ports.
+// Values of sonic-utilities' start_default for 32, 64, 128 and 256 ports.
 TEST(WatchdogRule, FollowsThePortCount) {
   const QosSpec silent;
   const auto check = [&](std::int64_t ports, std::int64_t detection, std::int64_t poll) {

@@ -66,12 +66,12 @@ void MediaChooser::add_fibre(const CableModel& cable, const CageEnd& a, const Ca
       if (!serves(at_b, b)) continue;
       const std::uint32_t plug_a = ports_per_plug(at_a, a);
       const std::uint32_t plug_b = ports_per_plug(at_b, b);
-      // A split fibre needs plain ends opposite; equal split ends would have to be crossed over lane by lane.
+      // A split fiber needs unsplit ends on the other side; equally split ends would need a crossover lane by lane.
       if ((plug_a > 1 && plug_b > 1) || std::max(plug_a, plug_b) != static_cast<std::uint32_t>(cable.branches.value))
         continue;
       Fit fit;
       fit.cable = &cable;
-      // The longest length on sale that the optics still reach.
+      // The longest available length within the reach of the optics.
       const std::uint32_t reach = std::min(millimeters(at_a.reach.value), millimeters(at_b.reach.value));
       for (const Length length : cable.lengths.value) {
         if (millimeters(length) <= reach) fit.longest_mm = millimeters(length);
@@ -105,7 +105,7 @@ const std::vector<MediaChooser::Fit>& MediaChooser::fits(const CageEnd& a, const
         add_assembly(cable, a, b, of_kind, media);
       }
     }
-    // Within a kind the shortest reach that serves is the cheapest.
+    // Within a kind, the shortest sufficient reach is the cheapest.
     std::stable_sort(of_kind.begin(), of_kind.end(),
                      [](const Fit& x, const Fit& y) { return x.longest_mm < y.longest_mm; });
     out.insert(out.end(), of_kind.begin(), of_kind.end());

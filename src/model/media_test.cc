@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A small shop: a plain DAC, a plain AOC, two fibre systems of different reach, and splitters of either kind.
+// A small catalog: a plain DAC, a plain AOC, two fiber systems of different reach, and splitters of both kinds.
 constexpr const char* kShop = R"(
 references: {shop: {title: a small shop, publisher: tests}}
 transceivers:
@@ -91,13 +91,13 @@ class MediaTest : public ::testing::Test {
   MediumChoice last_;
 };
 
-TEST_F(MediaTest, OrdersTheNextLengthOnSale) {
+TEST_F(MediaTest, OrdersTheNextAvailableLength) {
   EXPECT_EQ(pick(kNic, kPlain, gigabits(400), 1600), "dac 2000");
   EXPECT_EQ(pick(kNic, kPlain, gigabits(400), 2000), "dac 2000");
   EXPECT_EQ(pick(kNic, kPlain, gigabits(400), 2001), "dac 3000");
 }
 
-TEST_F(MediaTest, PrefersTheShortestReachThatServesWithinAKind) {
+TEST_F(MediaTest, PrefersTheShortestSufficientReachWithinAKind) {
   EXPECT_EQ(pick(kNic, kPlain, gigabits(400), 1200), "dac-short 1500");
   EXPECT_EQ(pick(kNic, kTwin, gigabits(400), 4000, {MediumKind::fibre}), "mmf/sr-one/sr 5000");
   EXPECT_EQ(pick(kNic, kTwin, gigabits(400), 45000, {MediumKind::fibre}), "smf/dr-one/dr 100000")
@@ -105,7 +105,7 @@ TEST_F(MediaTest, PrefersTheShortestReachThatServesWithinAKind) {
 }
 
 TEST_F(MediaTest, OrdersNoLengthBeyondTheReachOfTheOptics) {
-  // The fibre is sold with 10 m and 50 m, but the optics at one end reach 40 m.
+  // The fiber is available with 10 m and 50 m, but the optics at one end reach 40 m.
   EXPECT_EQ(pick(kNic, kTwin, gigabits(400), 20000, {MediumKind::fibre}), "smf/dr-one/dr 100000");
 }
 
@@ -115,7 +115,7 @@ TEST_F(MediaTest, FollowsTheOrderOfKindsInTheFile) {
   EXPECT_EQ(pick(kNic, kPlain, gigabits(400), 3001), "aoc 5000") << "the wanted kind is too short";
 }
 
-TEST_F(MediaTest, FitsBothWaysRound) {
+TEST_F(MediaTest, FitsInBothDirections) {
   EXPECT_EQ(pick(kPlain, kNic, gigabits(400), 1600), "dac 2000");
   EXPECT_EQ(pick(kTwin, kNic, gigabits(400), 4000, {MediumKind::fibre}), "mmf/sr/sr-one 5000");
 }
@@ -130,8 +130,8 @@ TEST_F(MediaTest, SplitsFromTheCageThatIsSplit) {
   EXPECT_FALSE(last_.trunk_at_b);
 }
 
-TEST_F(MediaTest, SplitsAFibreOnlyWherePortsShareAPlug) {
-  // Two ports over two plugs: plain fibres. Four ports over two plugs: a splitter at each.
+TEST_F(MediaTest, SplitsAFiberOnlyIfPortsShareAPlug) {
+  // Two ports over two plugs: plain fibers. Four ports over two plugs: a splitter at each.
   EXPECT_EQ(pick(kNic, kTwin, gigabits(400), 4000, {MediumKind::fibre}), "mmf/sr-one/sr 5000");
   EXPECT_FALSE(last_.trunk_at_b);
   EXPECT_EQ(pick(kNic, {FormFactor::osfp, 4}, gigabits(200), 4000, {MediumKind::fibre}), "smf-split/dr-one/dr 30000");
@@ -139,7 +139,7 @@ TEST_F(MediaTest, SplitsAFibreOnlyWherePortsShareAPlug) {
   EXPECT_EQ(last_.connector_ports, 2U);
 }
 
-TEST_F(MediaTest, RefusesWhatOneEndCannotTake) {
+TEST_F(MediaTest, RejectsMediaThatOneEndDoesNotSupport) {
   EXPECT_THAT(pick(kNic, kPlain, gigabits(200), 1000), HasSubstr("no ethernet cable")) << "the speed is another";
   EXPECT_THAT(pick(kNic, kNic, gigabits(400), 1000, {MediumKind::dac}),
               HasSubstr("connects qsfp112 and qsfp112 at 400G"));
@@ -164,7 +164,7 @@ TEST_F(MediaTest, ListsEachMediumOnce) {
   }
 }
 
-// Every cable of a compiled cluster, held against the catalog from both ends.
+// Checks every cable of a compiled cluster against the catalog at both ends.
 class CompiledMedia : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CompiledMedia, AreLegalAtBothEnds) {
@@ -193,7 +193,7 @@ TEST_P(CompiledMedia, AreLegalAtBothEnds) {
   }
 }
 
-TEST_P(CompiledMedia, SplittersHaveAsManyBranchesAsTheCatalogSays) {
+TEST_P(CompiledMedia, SplittersHaveTheBranchesOfTheCatalog) {
   const auto loaded = load_cluster(source_dir() + "/examples/" + GetParam(), {});
   ASSERT_NE(loaded->cluster, nullptr);
   const Cluster& cluster = *loaded->cluster;

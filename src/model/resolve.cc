@@ -1,4 +1,4 @@
-// The floor and the pools: names, counts, ports, MIG, overrides. See resolver.h.
+// Resolves the floor and the pools: names, counts, ports, MIG, overrides. See resolver.h.
 #include <algorithm>
 
 #include "base/host_range.h"

@@ -1,4 +1,4 @@
-// The four fabrics: switches, addresses, quality of service, managers. See resolver.h.
+// Resolves the four fabrics: switches, addresses, quality of service, managers. See resolver.h.
 #include <algorithm>
 
 #include "model/resolver.h"
@@ -7,7 +7,7 @@
 namespace weft::model {
 
 void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
-  // The backend's stays open: without a wish of the file, a small one may stand on a single switch.
+  // The backend's stays unset: unless the file sets it, a small backend may use a single switch.
   if (kind == FabricKindIndex::frontend) fabric.wiring.derive(Wiring::pairs);
   if (kind == FabricKindIndex::storage) fabric.wiring.derive(Wiring::rail_optimized);
   if (kind == FabricKindIndex::frontend && fabric.wiring.value != Wiring::pairs) {
@@ -56,7 +56,7 @@ void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {
   fabric.spine.derive(fabric.leaf.value);
   fabric.core.derive(fabric.spine.value);
   for (const Sourced<std::string>* id : {&fabric.leaf, &fabric.spine, &fabric.core}) {
-    if (!check_switch(*id)) return;  // the others may only repeat it
+    if (!check_switch(*id)) return;  // the others may be the same error again
     const SwitchModel& model = *catalog_.switch_model(id->value);
     if (model.network.value != fabric.network.value) {
       diagnostics_.error(id->place.known() ? id->place : fabric.place,
@@ -219,7 +219,7 @@ void Resolver::subnets_apart() {
   add(fabrics.storage.value, "storage");
   add(fabrics.frontend.value, "frontend");
   all.push_back({fabrics.oob->subnet.value, fabrics.oob->subnet.place, "oob"});
-  // What the control plane takes by default is never a reason to refuse a file: it may have none at all.
+  // Default subnets of the control plane are not checked for overlap: the cluster may have no control plane.
   const ControlPlaneSpec& control = spec_.control_plane.value;
   if (control.pod_subnet.from_file()) all.push_back({control.pod_subnet.value, control.pod_subnet.place, "pods"});
   if (control.service_subnet.from_file()) {

@@ -1,4 +1,4 @@
-// Storage systems, control plane, priorities, partitions, tenants and services. See resolver.h.
+// Resolves storage systems, control plane, priorities, partitions, tenants and services. See resolver.h.
 #include <algorithm>
 
 #include "model/resolver.h"
@@ -22,7 +22,7 @@ bool is_dns_name(std::string_view name) {
   }
 }
 
-// Names that the drivers register under, from their own manifests.
+// Names that the CSI drivers register, from their own manifests.
 std::string usual_provisioner(StorageKind kind, const std::string& domain) {
   switch (kind) {
     case StorageKind::lustre:
@@ -169,7 +169,7 @@ void Resolver::scheduling() {
       priority.preemptible = Sourced<bool>(preemptible);
       return priority;
     };
-    // Values of the source design: inference is never preempted, batch goes first.
+    // Inference is never preempted; batch is preempted first.
     spec_.priorities.derive({make("ai-inference-critical", 1'000'000, false), make("ai-training-high", 500'000, true),
                              make("ai-batch-low", 100'000, true)});
   }

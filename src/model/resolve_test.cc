@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Backend, storage, frontend and out-of-band ports of the one pool in the file.
+// Number of backend, storage, frontend and out-of-band ports of the only pool in the file.
 std::vector<std::int64_t> links(const std::string& profile, const std::string& role, const std::string& server,
                                 const std::string& more = {}) {
   const auto loaded = load_cluster_text(
@@ -23,8 +23,8 @@ std::vector<std::int64_t> links(const std::string& profile, const std::string& r
   return {used.backend.value, used.storage.value, used.frontend.value, used.oob.value};
 }
 
-// Requirement A2. Split: GPU servers on the backend only, head nodes on frontend and storage, storage servers on
-// storage only. Converged: GPU workers on frontend, 2 to 8 backend rails and 2 storage rails. Everyone on out-of-band.
+// Split: GPU servers on the backend only, head nodes on frontend and storage, storage servers on storage only.
+// Converged: GPU workers on frontend, 2 to 8 backend rails and 2 storage rails. Every device is on out-of-band.
 TEST(Membership, OfTheSplitProfile) {
   EXPECT_THAT(links("split", "training", "hgx-h100"), ElementsAre(8, 0, 0, 1));
   EXPECT_THAT(links("split", "inference", "hgx-h100"), ElementsAre(8, 0, 0, 1));
@@ -54,12 +54,12 @@ TEST(Membership, OfAJumpHostIsOutOfBandOnly) {
   }
 }
 
-TEST(Membership, YieldsToWhatTheFileSays) {
+TEST(Membership, CanBeOverriddenInTheFile) {
   EXPECT_THAT(links("split", "training", "hgx-h100", ", links: {backend: 4, frontend: 1}"), ElementsAre(4, 0, 1, 1));
 }
 
-// The same table, in copper: who is cabled to which fabric.
-TEST(Membership, IsWhatGetsCabled) {
+// The same as cabled: which pools are cabled to which fabric.
+TEST(Membership, MatchesTheCabling) {
   for (const bool split : {true, false}) {
     const auto loaded = load_cluster_text("cluster.yaml", fmt::format(R"(
 weft: 1
@@ -110,8 +110,8 @@ const Spec& resolved(const Loaded& loaded) {
 
 constexpr const char* kMinimal = "weft: 1\nname: demo\npools:\n  - {name: train, server: hgx-h100, count: 4}\n";
 
-// Requirements A3 to A6 state these subnets, MTUs and the VLAN.
-TEST(Defaults, AreThoseOfTheRequirements) {
+// The default subnets, MTUs and the VLAN.
+TEST(Defaults, AreTheDocumentedValues) {
   const auto loaded = load_cluster_text("cluster.yaml", kMinimal);
   const FabricsSpec& fabrics = resolved(*loaded).fabrics.value;
   ASSERT_GE(fabrics.backend->subnets->size(), 2U);
@@ -139,7 +139,7 @@ TEST(Defaults, OfInfiniBandAreItsOwnSwitchAndMtu) {
   EXPECT_EQ(backend.mtu.value, 4096);
 }
 
-// D4 asks for three priority classes, C1 for pools of training and inference apart.
+// Three priority classes; separate pools for training and inference.
 TEST(Defaults, OfScheduling) {
   const auto loaded = load_cluster_text(
       "cluster.yaml", std::string(kMinimal) + "  - {name: serve, role: inference, server: hgx-h100, count: 2}\n");
@@ -164,7 +164,7 @@ TEST(Defaults, OfStorageComeFromItsServers) {
   EXPECT_EQ(fs.capacity.origin, Origin::derived);
 }
 
-TEST(Resolve, KeepsWhatTheUserWrote) {
+TEST(Resolve, KeepsValuesOfTheUser) {
   const auto loaded = load_cluster_text(
       "cluster.yaml", std::string(kMinimal) + "fabrics: {backend: {mtu: 4200, vlan: 77, spine: th5-64x800}}\n");
   const FabricSpec& backend = resolved(*loaded).fabrics->backend.value;
@@ -185,7 +185,7 @@ TEST(Resolve, FindsTheControlPlane) {
   EXPECT_EQ(control.allocator.value, Allocator::slurm) << "one source of truth when both schedule";
 }
 
-TEST(Resolve, ReportsMistakesOfSeveralKindsInOneRun) {
+TEST(Resolve, ReportsDifferentErrorsInOneRun) {
   const auto loaded = load_cluster_text("cluster.yaml",
                                         "weft: 1\nname: demo\npools:\n  - {name: a, server: nope, count: 4}\n"
                                         "storage: [{name: fs, pool: b}]\ncontrol_plane: {etcd_members: 2}\n");

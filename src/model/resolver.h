@@ -1,6 +1,6 @@
-// Works out the defaults of a Spec that depend on the rest of the file, and checks that every name in it leads
-// somewhere. Internal to model/: the entry is resolve() in spec.h. Floor and pools are in resolve.cc, the four fabrics
-// in resolve_fabrics.cc, storage, control plane and scheduling in resolve_policy.cc.
+// Computes the defaults of a Spec that depend on the rest of the file, and checks that every reference resolves.
+// Internal to model/: the entry point is resolve() in spec.h. Floor and pools are in resolve.cc, the four fabrics in
+// resolve_fabrics.cc, storage, control plane and scheduling in resolve_policy.cc.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace weft::model {
 
-// "did you mean" over the ids of a catalog table or the names of a list in the file.
+// "did you mean" suggestions from the ids of a catalog table or the names of a list in the file.
 template <class Items, class IdOf>
 void unknown_name(const Sourced<std::string>& given, std::string_view what, const Items& items, IdOf id_of,
                   Diagnostics& diagnostics) {
@@ -110,9 +110,9 @@ class Resolver {
   void more_than_nothing(const Sourced<Quantity>& given, const char* why) {
     if (given.from_file() && given->count() <= 0) diagnostics_.error(given.place, why);
   }
-  // A name as in RFC 1123: labels of at most 63 letters, digits and hyphens.
+  // A host name as in RFC 1123: labels of at most 63 letters, digits and hyphens.
   void dns_name(const Sourced<std::string>& given);
-  // A reference that goes into other programs' files: printable, no blanks or quotes.
+  // A reference that is rendered into files of other programs: printable, no spaces or quotes.
   void plain_reference(const Sourced<std::string>& given, const char* what);
   void check_priority(const Sourced<std::string>& name) {
     if (!name.has_value()) return;

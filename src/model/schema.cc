@@ -8,7 +8,7 @@
 namespace weft::model {
 namespace {
 
-// A scalar's text, or an error that says what was expected instead.
+// A scalar's text; otherwise reports the expected type.
 const std::string* scalar_text(const YamlNode& node, Diagnostics& diagnostics, std::string_view expected) {
   if (node.kind == YamlNode::Kind::scalar) return &node.scalar;
   diagnostics.error(node.place, fmt::format("expected {}, found {}", expected, describe_kind(node)));

@@ -1,7 +1,7 @@
-// Tables that describe the keys of a file once and serve three readers: the parser (with every error at its place), the
-// JSON Schema for editors, and the writer behind `weft show --effective`. A record is a plain struct of Sourced<>
-// members; its table lists key, member, meaning and constraint. The files' contents are spec_schema.cc's and
-// catalog_schema.cc's.
+// Schemas: tables that describe the keys of a file once, for the parser (every error with its location), the JSON
+// Schema for editors, and the writer behind `weft show --effective`. A record is a plain struct of Sourced<> members;
+// its table lists key, member, meaning and constraint. The tables themselves are in spec_schema.cc and
+// catalog_schema.cc.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace weft::model {
 
 class Schema;
 
-// What a key accepts, for messages, documentation and JSON Schema.
+// The type of a key's value, for messages, documentation and JSON Schema.
 struct ValueType {
   enum class Shape { text, integer, boolean, choice, list, table, record };
   Shape shape = Shape::text;
@@ -33,11 +33,11 @@ struct ValueType {
   std::int64_t minimum = INT64_MIN;  // integers
   std::int64_t maximum = INT64_MAX;
   std::vector<std::string> choices;    // of a choice
-  std::shared_ptr<ValueType> element;  // of a list, or of the values of a table with free keys
+  std::shared_ptr<ValueType> element;  // of a list, or of the values of a mapping with free keys
   const Schema* record = nullptr;
 };
 
-// Where written YAML goes. Lines are kept apart from their comments so that comments can be aligned or dropped.
+// YAML output. Lines are kept separate from their comments so that comments can be aligned or dropped.
 class YamlWriter {
  public:
   void scalar(std::string_view text) { pending_ += std::string(text); }
@@ -46,7 +46,7 @@ class YamlWriter {
   void end_item();
   void open();  // one level deeper
   void close();
-  void comment(std::string_view text);  // after what the current line holds
+  void comment(std::string_view text);  // at the end of the current line
   void note(std::string_view text);     // a line of its own, at the current depth
   void blank();
   [[nodiscard]] std::string finish();
@@ -64,7 +64,7 @@ class YamlWriter {
   bool item_ = false;
 };
 
-// How a Sourced<T> is read and written, with T erased: one table for each T, so that the hundreds of keys share code.
+// How a Sourced<T> is read and written, with T erased: one table per T, so that the hundreds of keys share code.
 struct FieldCodec {
   ValueType (*describe)();
   void (*read)(const YamlNode& node, Diagnostics& diagnostics, void* sourced);
@@ -78,7 +78,7 @@ class Field {
   Field(std::string_view key_name, std::string_view help_text, const FieldCodec& codec, std::size_t offset)
       : key(key_name), help(help_text), type(codec.describe()), codec_(&codec), offset_(offset) {}
 
-  // Reports an integer outside [type.minimum, type.maximum] at its place, and reads everything else.
+  // Reads a value; reports an integer outside [type.minimum, type.maximum] at its location.
   void read(const YamlNode& node, Diagnostics& diagnostics, void* record) const;
   void write(const void* record, YamlWriter& writer) const {  // the value alone, after its key
     codec_->write(static_cast<const char*>(record) + offset_, writer);
@@ -94,7 +94,7 @@ class Field {
 
  private:
   const FieldCodec* codec_;
-  std::size_t offset_;  // of the member in its record, bytes
+  std::size_t offset_;  // of the member in its record, in bytes
 };
 
 class Schema {
@@ -104,14 +104,14 @@ class Schema {
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::string_view help() const { return help_; }
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
-  // `offset` is the member's in its record, bytes.
+  // `offset` of the member in its record, in bytes.
   void add(std::string_view key, std::string_view help, const FieldCodec& codec, std::size_t offset);
   [[nodiscard]] Field& last() { return fields_.back(); }
 
-  // Reads a mapping into `record`; reports unknown, repeated and missing keys and every bad value, and reads on.
+  // Reads a mapping into `record`; reports unknown, repeated and missing keys and every invalid value, and continues.
   void read(const YamlNode& node, Diagnostics& diagnostics, void* record) const;
   void write(const void* record, YamlWriter& writer) const;
-  // Whether no key of it has a value.
+  // Whether none of its keys has a value.
   [[nodiscard]] bool empty(const void* record) const;
 
  private:
@@ -120,7 +120,7 @@ class Schema {
   std::vector<Field> fields_;
 };
 
-// Specialized for each record type, next to its table.
+// Specialized per record type, next to its table.
 template <class Record>
 const Schema& schema_of();
 
@@ -142,12 +142,12 @@ struct Codec;
     static ValueType describe();                                                 \
   }
 
-// A text that names something: letters, digits, '-', '_', '.', at most 63 bytes, starting with a letter or digit.
+// A name: letters, digits, '-', '_', '.', at most 63 bytes, starting with a letter or digit.
 struct Name {
   std::string text;
   friend bool operator==(const Name&, const Name&) = default;
 };
-// Bytes per second, so that a throughput is not taken for a size.
+// Bytes per second: a separate type, so that a throughput cannot be mistaken for a size.
 struct ByteRate {
   Bytes per_second;
 };
@@ -179,7 +179,7 @@ WEFT_LEAF_CODEC(Ipv6Prefix);
 
 [[nodiscard]] std::string to_text(const Breakout& breakout);
 
-// Enumerations name their values in a table: `std::vector<std::pair<std::string_view, E>> choices_of(E)`, found by ADL.
+// Enumerations list their values in a table: `std::vector<std::pair<std::string_view, E>> choices_of(E)`, found by ADL.
 [[nodiscard]] int read_choice(const YamlNode& node, Diagnostics& diagnostics, const std::vector<std::string>& names);
 
 template <class E>
@@ -289,7 +289,7 @@ struct Codec<NamedValues<T>> {
   }
 };
 
-// An element of a list that keeps its own place.
+// A list element that keeps its own location.
 template <class T>
 struct Codec<Sourced<T>> {
   static bool read(const YamlNode& node, Diagnostics& diagnostics, Sourced<T>& out) {
@@ -354,12 +354,12 @@ class SchemaBuilder {
     schema_.add(key, help, kFieldCodec<T>, static_cast<std::size_t>(place - start));
     return *this;
   }
-  // The key just added must be given.
+  // The key just added is required.
   SchemaBuilder& required() {
     schema_.last().required = true;
     return *this;
   }
-  // The integer just added lies in [low, high].
+  // The integer just added must be in [low, high].
   SchemaBuilder& range(std::int64_t low, std::int64_t high) {
     schema_.last().type.minimum = low;
     schema_.last().type.maximum = high;
@@ -369,7 +369,7 @@ class SchemaBuilder {
   Schema build() { return std::move(schema_); }
 
  private:
-  Record sample_{};  // where members lie in a record
+  Record sample_{};  // for the offsets of members
   Schema schema_;
 };
 

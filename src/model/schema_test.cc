@@ -26,7 +26,7 @@ Json property(const Json& schema, const std::string& name, const std::string& ke
   return record.at("properties").at(key);
 }
 
-TEST(JsonSchema, SaysWhatItIs) {
+TEST(JsonSchema, DescribesItself) {
   const Json schema = cluster_schema();
   EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
   EXPECT_EQ(schema.at("title"), "weft cluster");
@@ -42,7 +42,7 @@ TEST(JsonSchema, ListsRequiredKeys) {
   EXPECT_FALSE(schema.at("$defs").at("fabric").contains("required"));
 }
 
-TEST(JsonSchema, GivesChoicesAndRanges) {
+TEST(JsonSchema, HasChoicesAndRanges) {
   const Json schema = cluster_schema();
   EXPECT_EQ(property(schema, "", "profile").at("enum"), Json({"split", "converged"}));
   EXPECT_THAT(property(schema, "fabric", "tiers").at("enum"), Contains(Json(2))) << "editors see 2 as a number";
@@ -62,7 +62,7 @@ void collect_references(const Json& node, std::set<std::string>& out) {
   }
 }
 
-TEST(JsonSchema, DefinesWhateverItRefersTo) {
+TEST(JsonSchema, DefinesEverythingItRefersTo) {
   for (const Schema* root : {&schema_of<Spec>(), &schema_of<CatalogFile>()}) {
     const Json schema = Json::parse(json_schema(*root, "x"));
     std::set<std::string> references;
@@ -86,8 +86,8 @@ TEST(JsonSchema, ExplainsEveryKey) {
   }
 }
 
-// What a user may write must satisfy the patterns that editors check.
-TEST(JsonSchema, HasPatternsThatTakeWhatTheParserTakes) {
+// Everything that a user may write must match the patterns that editors check.
+TEST(JsonSchema, PatternsAcceptWhatTheParserAccepts) {
   const auto pattern = [](const ValueType& type) { return type.pattern; };
   EXPECT_THAT("400G", ::testing::ContainsRegex(pattern(Codec<BitRate>::describe())));
   EXPECT_THAT("400Gb/s", ::testing::ContainsRegex(pattern(Codec<BitRate>::describe())));
@@ -118,7 +118,7 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
-// Writes the effective file of `text`, reads that again and expects the same effective file and the same cluster.
+// Writes the effective file of `text`, parses it again and expects the same effective file and the same cluster.
 void expect_stable(const std::string& text) {
   const auto first = load_cluster_text("cluster.yaml", text);
   ASSERT_TRUE(first->spec) << render_all(first->diagnostics, first->sources, false);
@@ -149,7 +149,7 @@ storage:
 tenants: [{name: team, quota: {gpus: 8, memory: 2TiB}}]
 )";
 
-TEST(Effective, MarksWhatTheUserDidNotWrite) {
+TEST(Effective, MarksValuesTheUserDidNotWrite) {
   const auto loaded = load_cluster_text("cluster.yaml", kPlain);
   ASSERT_TRUE(loaded->spec) << render_all(loaded->diagnostics, loaded->sources, false);
   const std::string text = write_effective(*loaded->spec);
@@ -160,9 +160,9 @@ TEST(Effective, MarksWhatTheUserDidNotWrite) {
   EXPECT_THAT(text, Not(HasSubstr("\t")));
 }
 
-TEST(Effective, ReadsBackAsTheSame) { expect_stable(kPlain); }
+TEST(Effective, ParsesBackUnchanged) { expect_stable(kPlain); }
 
-TEST(Effective, ReadsBackForTheExample) {
+TEST(Effective, ParsesBackForTheExample) {
   const auto text = load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(text->spec);
   expect_stable(write_effective(*text->spec));
@@ -170,19 +170,19 @@ TEST(Effective, ReadsBackForTheExample) {
 
 constexpr const char* kSmall = "weft: 1\nname: demo\npools:\n  - {name: train, server: hgx-h100, count: 4";
 
-TEST(Effective, KeepsTheFormOfTheBackendThatWasChosen) { expect_stable(std::string(kSmall) + "}\n"); }
+TEST(Effective, KeepsTheChosenFormOfTheBackend) { expect_stable(std::string(kSmall) + "}\n"); }
 
-TEST(Effective, ReadsBackWithUplinks) {
+TEST(Effective, ParsesBackWithUplinks) {
   expect_stable(std::string(kSmall) + "}\nfabrics: {backend: {wiring: rail-optimized, uplinks: 4}}\n");
 }
 
-TEST(Effective, ReadsBackWithFewStorageTargets) {
+TEST(Effective, ParsesBackWithFewStorageTargets) {
   expect_stable(std::string(kSmall) +
                 ", unit: 4}\n  - {name: store, role: storage, server: storage-nvme-2u, count: 2}\n"
                 "fabrics: {backend: {wiring: rail-optimized}}\nstorage: [{name: fs, pool: store}]\n");
 }
 
-TEST(Effective, ReadsBackWithAnEmptyRecord) {
+TEST(Effective, ParsesBackWithAnEmptyRecord) {
   expect_stable(std::string(kSmall) + "}\nfabrics: {backend: {wiring: rail-optimized}}\ntenants: [{name: team}]\n");
 }
 
@@ -206,7 +206,7 @@ Read read(const std::string& text) {
   return out;
 }
 
-TEST(ReadSpec, KeepsPlacesAndOrigins) {
+TEST(ReadSpec, KeepsLocationsAndOrigins) {
   const Read result = read("weft: 1\nname: demo\npools:\n  - name: train\n    server: hgx-h100\n    count: 4\n");
   ASSERT_TRUE(result.spec);
   const PoolSpec& pool = result.spec->pools->front();
@@ -219,7 +219,7 @@ TEST(ReadSpec, KeepsPlacesAndOrigins) {
   EXPECT_EQ(result.spec->profile.origin, Origin::fallback);
 }
 
-TEST(ReadSpec, GivesNoSpecWhenAnythingIsWrong) {
+TEST(ReadSpec, ReturnsNoSpecOnAnyError) {
   EXPECT_FALSE(read("weft: 1\nname: demo\npools: []\nextra: 1\n").spec);
   EXPECT_FALSE(read("").spec);
   EXPECT_FALSE(read("[]").spec);
@@ -232,7 +232,7 @@ TEST(ReadSpec, ReportsEverythingInOneRun) {
   EXPECT_THAT(lines, ElementsAre(1, 2, 3, 4, 4, 4, 5)) << render_all(result.diagnostics, result.sources, false);
 }
 
-TEST(ReadSpec, TakesAByteOrderMarkAndWindowsLineEnds) {
+TEST(ReadSpec, AcceptsAByteOrderMarkAndWindowsLineEnds) {
   EXPECT_TRUE(read("\xEF\xBB\xBFweft: 1\r\nname: demo\r\npools:\r\n  - {name: a, server: b, count: 1}\r\n").spec);
 }
 

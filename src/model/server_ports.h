@@ -1,4 +1,4 @@
-// Which ports a server model has for a fabric. The order of port groups in the catalog gives the order of cages.
+// The ports of a server model for a fabric. Cages are numbered in the catalog's order of port groups.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weft::model {
 
-// The row of ports meant for a fabric; null when the server has none.
+// The group of ports for a fabric; null if the server has none.
 [[nodiscard]] inline const PortGroup* port_group(const ServerModel& server, PortUse use) {
   for (const PortGroup& group : server.ports.value) {
     if (group.use.value == use) return &group;
@@ -20,7 +20,7 @@ namespace weft::model {
   return group == nullptr ? 0 : group->count.value;
 }
 
-// Cages before this group: its first cage's number.
+// The number of cages before this group, which is the number of its first cage.
 [[nodiscard]] inline std::uint32_t first_cage(const ServerModel& server, const PortGroup* group) {
   std::int64_t cages = 0;
   for (const PortGroup& other : server.ports.value) {

@@ -1,5 +1,5 @@
-// A value of a cluster or catalog file together with where it came from, so that any later error can point at it and
-// `weft show --effective` can tell what the user wrote from what weft filled in.
+// A value of a cluster or catalog file with its location and origin, so that any later error can point at it and `weft
+// show --effective` can distinguish values written by the user from those filled in by weft.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@ namespace weft::model {
 enum class Origin {
   unset,     // no value: the key is optional and was not given
   fallback,  // the documented default
-  derived,   // worked out from the rest of the file
+  derived,   // computed from the rest of the file
   file,      // written by the user
 };
 
@@ -26,7 +26,7 @@ struct Sourced {
 
   [[nodiscard]] bool has_value() const { return origin != Origin::unset; }
   [[nodiscard]] bool from_file() const { return origin == Origin::file; }
-  // Fills in a value that the file left open; what the user wrote stays.
+  // Sets a value that the file does not specify; a value written by the user is kept.
   void derive(T derived) {
     if (origin == Origin::file) return;
     value = std::move(derived);

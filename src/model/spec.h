@@ -1,5 +1,5 @@
-// The cluster file as its author wrote it, every value with its place and origin. A Spec says what is wanted; cluster.h
-// holds what that means, down to each port. The tables that read it are in spec_schema.cc.
+// The cluster file (desired state) as written, every value with its location and origin. cluster.h has the result of
+// compiling it, down to each port. The schema is in spec_schema.cc.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace weft::model {
 
-// The floor: rows of racks, power feeds, and where switches stand.
+// The floor: rows of racks, power feeds, and placement of switches.
 struct SiteSpec {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> domain;             // DNS domain of the cluster; unset: <name>.internal
   Sourced<std::int64_t> feeds{2};          // independent power feeds, A, B, ...
-  Sourced<std::int64_t> row_length{16};    // server racks in a row
-  Sourced<Length> row_pitch{meters(3)};    // row to row, aisle included
+  Sourced<std::int64_t> row_length{16};    // server racks per row
+  Sourced<Length> row_pitch{meters(3)};    // between rows, aisle included
   Sourced<Length> cable_slack{meters(2)};  // added to every run, both ends together
   Sourced<std::string> rack{std::string("rack-48u")};
   Sourced<std::string> pdu{std::string("pdu-17kw-3ph")};
   Sourced<std::int64_t> pdus_per_rack{2};
-  Sourced<Power> rack_power;  // limit for one rack; unset: the PDUs' with one feed lost
+  Sourced<Power> rack_power;  // limit per rack; unset: the PDUs' limit with one feed lost
   Sourced<SwitchPlacement> switches{SwitchPlacement::central};
   Sourced<std::int64_t> service_racks;  // racks for switches and small pools; unset: as many as needed
   Sourced<std::int64_t> service_rack_pdus{2};
@@ -39,23 +39,23 @@ struct LinksSpec {
   Sourced<std::int64_t> oob;
 };
 
-// What is different about some hosts of a pool.
+// Settings of individual hosts of a pool.
 struct HostOverride {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> hosts;   // range: train[005-006]
-  Sourced<std::string> server;  // other hardware with the same ports
+  Sourced<std::string> server;  // another model with the same ports
   Sourced<std::string> rack;
   Sourced<NamedValues<std::string>> labels;
   Sourced<NamedValues<Ipv4>> addresses;  // by port: be1, sto1, fe1, bmc
 };
 
-// Firmware settings that decide what a GPU server can do.
+// BIOS settings that affect what a GPU server supports.
 struct BiosSpec {
   using IsRecord = void;
   SourceLocation place;
   Sourced<bool> numa{true};
-  Sourced<bool> performance{true};  // no P-states or C-states that slow the cores down
+  Sourced<bool> performance{true};  // disables P-states and C-states that slow the cores down
   Sourced<bool> hyper_threading{false};
   Sourced<bool> sriov{true};
 };
@@ -68,18 +68,18 @@ struct PoolSpec {
   Sourced<std::string> server;
   Sourced<std::int64_t> count;
   Sourced<std::string> hosts;      // names as a range; default: name and a number of three digits
-  Sourced<std::int64_t> per_rack;  // servers in a rack; unset: what height and power allow
-  Sourced<std::string> racks;      // rack names as a range; default: <pool>-r001, ...; "service": no racks of its own
+  Sourced<std::int64_t> per_rack;  // servers per rack; unset: as height and power allow
+  Sourced<std::string> racks;      // rack names as a range; default: <pool>-r001, ...; "service": in the service racks
   Sourced<std::int64_t> pdus_per_rack;
   Sourced<std::int64_t> unit;  // servers that share a group of leaves (scalable unit)
   Sourced<LinksSpec> links{LinksSpec{}};
   Sourced<std::int64_t> address_offset;  // first host number in each subnet plan; unset: spread by bisection
   Sourced<NamedValues<std::string>> labels{NamedValues<std::string>{}};
   Sourced<std::vector<std::string>> taints{std::vector<std::string>{}};
-  Sourced<NamedValues<std::int64_t>> mig;  // profile: instances on each GPU
+  Sourced<NamedValues<std::int64_t>> mig;  // profile: instances per GPU
   Sourced<std::int64_t> time_slices{1};
   Sourced<std::int64_t> pods_per_node{1};
-  Sourced<std::int64_t> spares{0};  // servers of the pool kept free for jobs that lose one
+  Sourced<std::int64_t> spares{0};  // spare servers of the pool, to replace failed ones of a job
   Sourced<BiosSpec> bios{BiosSpec{}};
   Sourced<std::vector<HostOverride>> overrides{std::vector<HostOverride>{}};
 };
@@ -96,12 +96,12 @@ struct QosSpec {
   Sourced<Bytes> ecn_max;
   Sourced<std::int64_t> ecn_percent{20};  // marking probability at ecn_max
   Sourced<bool> ecn{true};
-  Sourced<TrustMode> trust{TrustMode::dscp};  // what NICs and switches classify by
+  Sourced<TrustMode> trust{TrustMode::dscp};  // the field that NICs and switches classify by
   Sourced<PfcMode> pfc{PfcMode::on};
-  Sourced<std::vector<std::int64_t>> pfc_priorities;  // unset: the data's alone
+  Sourced<std::vector<std::int64_t>> pfc_priorities;  // unset: that of the data only
   Sourced<bool> global_pause{false};                  // 802.3x link pause, which stops every class at once
   Sourced<bool> pfc_watchdog{true};
-  Sourced<Duration> watchdog_detection;  // unset: 200 ms for each 32 ports of the switch
+  Sourced<Duration> watchdog_detection;  // unset: 200 ms per 32 ports of the switch
   Sourced<Duration> watchdog_restoration;
   Sourced<Duration> watchdog_poll;
   Sourced<WatchdogAction> watchdog_action{WatchdogAction::drop};
@@ -124,7 +124,7 @@ struct ManagerSpec {
 struct ExternalSpec {
   using IsRecord = void;
   SourceLocation place;
-  Sourced<std::int64_t> links{0};  // all switches of the top tier together
+  Sourced<std::int64_t> links{0};  // total over all switches of the top tier
   Sourced<BitRate> speed;
 };
 
@@ -132,7 +132,7 @@ struct ExternalSpec {
 struct FabricSpec {
   using IsRecord = void;
 
-  // Compiled once, in the schema: it has hundreds of members, and most files copy or destroy one.
+  // Defined out of line in the schema, compiled once: it has hundreds of members, and most files copy or destroy one.
   FabricSpec();
   FabricSpec(const FabricSpec& other);
   FabricSpec(FabricSpec&& other) noexcept;
@@ -151,38 +151,39 @@ struct FabricSpec {
   Sourced<std::int64_t> planes{1};
   Sourced<Ratio> oversubscription;  // down : up at the leaf
   Sourced<Ratio> spine_oversubscription{Ratio{}};
-  Sourced<std::int64_t> uplinks;  // of one leaf, all spines together; overrides oversubscription
+  Sourced<std::int64_t> uplinks;  // per leaf, over all spines; overrides oversubscription
   Sourced<BitRate> uplink_speed;
   Sourced<Breakout> breakout;          // of leaf cages that face hosts
   Sourced<Breakout> storage_breakout;  // of leaf cages that face storage servers
   Sourced<Ratio> storage_oversubscription;
-  Sourced<std::int64_t> spines;         // at least; unset: 2
+  Sourced<std::int64_t> spines;         // minimum; unset: 2
   Sourced<std::int64_t> peer_links{2};  // between the two leaves of a pair
   Sourced<std::vector<MediumKind>> media;
   Sourced<std::vector<MediumKind>> storage_media;
   Sourced<std::string> system;  // network operating system of its switches; unset: the leaf model's first
   Sourced<std::int64_t> mtu;
   Sourced<std::int64_t> switch_mtu;  // of switch ports and SVIs; unset: 9216 where hosts send jumbo frames
-  Sourced<bool> bond{false};         // servers join their links of this fabric with LACP
+  Sourced<bool> bond{false};         // servers bond their links to this fabric with LACP
   Sourced<LoadBalancing> load_balancing{LoadBalancing::ecmp};
-  Sourced<bool> hash_seeds{true};  // each tier hashes with a seed of its own
+  Sourced<bool> hash_seeds{true};  // a different hash seed per tier
   Sourced<bool> bfd{true};
   Sourced<bool> default_route{false};                                       // servers have a default route here
   Sourced<std::vector<std::string>> routes_to{std::vector<std::string>{}};  // fabrics its VRF exchanges routes with
   Sourced<Name> vrf;
   Sourced<std::int64_t> vlan;                // first VLAN of the fabric; rails count up from it
-  Sourced<std::vector<Ipv4Prefix>> subnets;  // one a rail (backend, storage), one in all (frontend)
+  Sourced<std::vector<Ipv4Prefix>> subnets;  // one per rail (backend, storage), one in total (frontend)
   Sourced<Ipv6Prefix> ipv6;                  // a /48 or shorter makes the fabric dual-stack
   Sourced<LinkAddressing> switch_links{LinkAddressing::unnumbered};
   Sourced<Ipv4Prefix> switch_link_subnet;
   Sourced<Ipv4Prefix> loopbacks;
-  Sourced<std::int64_t> asn;  // first BGP number of the fabric
+  Sourced<std::int64_t> asn;  // first BGP AS number of the fabric
   Sourced<QosSpec> qos{QosSpec{}};
   Sourced<std::vector<ManagerSpec>> managers{std::vector<ManagerSpec>{}};
   Sourced<ExternalSpec> external{ExternalSpec{}};
 };
 
-// Where the services that the out-of-band network leans on run. A lifeline leans on nothing it must rescue.
+// Where the services that the out-of-band network depends on run. It must not depend on anything that it is needed to
+// recover.
 struct OobServicesSpec {
   using IsRecord = void;
   SourceLocation place;
@@ -200,8 +201,8 @@ struct BmcSpec {
   Sourced<bool> default_credentials{false};
   Sourced<bool> unique_passwords{true};
   Sourced<bool> verify_tls{true};
-  Sourced<bool> firewall{true};         // answers the management subnet alone
-  Sourced<bool> host_interface{false};  // the operating system may talk to its own BMC without restriction
+  Sourced<bool> firewall{true};         // accepts connections from the management subnet only
+  Sourced<bool> host_interface{false};  // gives the host operating system unrestricted access to its own BMC
   Sourced<bool> firmware_measured{true};
 };
 
@@ -210,9 +211,9 @@ struct OobSpec {
   SourceLocation place;
   Sourced<std::string> leaf{std::string("nexus-9348gc-fx3")};
   Sourced<std::string> spine{std::string("nexus-9336c-fx2")};  // aggregation, in pairs
-  Sourced<std::int64_t> uplinks{2};                            // of one leaf
+  Sourced<std::int64_t> uplinks{2};                            // per leaf
   Sourced<BitRate> uplink_speed;
-  Sourced<bool> uplink_to_frontend{false};  // hang off the frontend instead of an own aggregation: not autonomous
+  Sourced<bool> uplink_to_frontend{false};  // connects to the frontend instead of its own aggregation: not independent
   Sourced<Ipv4Prefix> subnet;
   Sourced<std::int64_t> vlan{999};
   Sourced<Name> vrf{Name{"oob"}};
@@ -221,9 +222,9 @@ struct OobSpec {
   Sourced<std::string> syslog;                      // where BMC and switch access is logged
   Sourced<std::string> credentials;                 // a reference (vault path, environment variable), never a secret
   Sourced<std::string> system;                      // network operating system; unset: the leaf model's first
-  Sourced<OobEntry> entry{OobEntry::vpn};           // how people get to the jump host from outside
-  Sourced<Whereabouts> gateway{Whereabouts::none};  // the network its VRF has a route to
-  Sourced<bool> jump_only{true};                    // an access list lets jump hosts alone reach BMCs
+  Sourced<OobEntry> entry{OobEntry::vpn};           // how users reach the jump host from outside
+  Sourced<Whereabouts> gateway{Whereabouts::none};  // the network that its VRF has a route to
+  Sourced<bool> jump_only{true};                    // an ACL allows only jump hosts to reach BMCs
   Sourced<OobServicesSpec> services{OobServicesSpec{}};
   Sourced<BmcSpec> bmc{BmcSpec{}};
   Sourced<bool> config_backup{true};
@@ -248,7 +249,7 @@ struct RackSpec {
   Sourced<std::int64_t> pdus;
 };
 
-// One cable laid otherwise than the rules would.
+// A cable that deviates from the wiring rules.
 struct CableSpec {
   using IsRecord = void;
   SourceLocation place;
@@ -260,7 +261,7 @@ struct CableSpec {
 struct Spec {
   using IsRecord = void;
 
-  // Compiled once, in the schema: it has hundreds of members, and most files copy or destroy one.
+  // Defined out of line in the schema, compiled once: it has hundreds of members, and most files copy or destroy one.
   Spec();
   Spec(const Spec& other);
   Spec(Spec&& other) noexcept;
@@ -290,13 +291,13 @@ struct Spec {
   Sourced<std::vector<SuppressionSpec>> suppress{std::vector<SuppressionSpec>{}};
 };
 
-// Reads a cluster file. Reports everything that is wrong with its form; gives a Spec only when nothing is.
+// Reads a cluster file. Reports every syntax and type error; returns a Spec only if there are none.
 [[nodiscard]] std::optional<Spec> read_spec(const YamlNode& root, Diagnostics& diagnostics);
 
-// Fills in what the file left open and checks every reference against the catalog and the file itself.
+// Fills in unset values and checks every reference against the catalog and the file itself.
 void resolve(Spec& spec, const Catalog& catalog, Diagnostics& diagnostics);
 
-// The file with every default written out; what the user did not write carries "# default" or "# derived".
+// The file with every default written out; values that the user did not write are marked "# default" or "# derived".
 [[nodiscard]] std::string write_effective(const Spec& spec);
 
 }  // namespace weft::model

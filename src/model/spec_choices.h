@@ -1,4 +1,4 @@
-// The words that a cluster file chooses from, with the tables that read and write them.
+// The enumerations of a cluster file, with the tables that read and write them.
 #pragma once
 
 #include <string_view>

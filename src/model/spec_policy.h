@@ -1,5 +1,5 @@
-// The part of a cluster file that is about use, not about hardware: storage systems, who schedules, tenants, services,
-// how it is kept running. See spec.h for the rest.
+// The policy part of a cluster file: storage systems, scheduling, tenants, services, operations. See spec.h for the
+// rest.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct VolumeSpec {
   Sourced<std::string> replicate_to;  // another storage system
   Sourced<Duration> snapshots;
   Sourced<bool> read_only{false};
-  Sourced<std::int64_t> files;  // about how many it holds
+  Sourced<std::int64_t> files;  // approximate number of files
 };
 
 struct StorageSpec {
@@ -30,9 +30,9 @@ struct StorageSpec {
   Sourced<StorageKind> kind{StorageKind::nvmeof};
   Sourced<StorageTier> tier{StorageTier::warm};
   Sourced<std::string> pool;
-  Sourced<std::int64_t> targets;  // OSTs, namespaces; unset: one a server
+  Sourced<std::int64_t> targets;  // OSTs, namespaces; unset: one per server
   Sourced<std::int64_t> metadata_servers{0};
-  Sourced<bool> metadata_striping{true};  // large directories are spread over the metadata servers
+  Sourced<bool> metadata_striping{true};  // large directories are striped over the metadata servers
   Sourced<std::int64_t> stripe_count{8};
   Sourced<Bytes> stripe_size{Bytes(std::int64_t{1} << 20)};
   Sourced<ByteRate> read;  // whole system; unset: from the servers and their links
@@ -40,7 +40,7 @@ struct StorageSpec {
   Sourced<Bytes> capacity;
   Sourced<Multipath> multipath{Multipath::active_standby};
   Sourced<StorageSecurity> security{StorageSecurity::tls};
-  Sourced<std::string> provisioner;  // CSI driver that makes volumes of it; unset: the kind's usual one
+  Sourced<std::string> provisioner;  // CSI driver that provisions its volumes; unset: the kind's usual one
   Sourced<std::vector<VolumeSpec>> volumes{std::vector<VolumeSpec>{}};
 };
 
@@ -50,12 +50,12 @@ struct ControlPlaneSpec {
   Sourced<ControlKind> kind{ControlKind::kubernetes};
   Sourced<std::string> pool;
   Sourced<std::int64_t> etcd_members{3};
-  Sourced<Allocator> allocator;  // who owns the GPUs; unset: the kind's own, slurm for both
+  Sourced<Allocator> allocator;  // the owner of the GPUs; unset: the kind's own, slurm for both
   Sourced<bool> node_feature_discovery{true};
   Sourced<bool> signed_images{true};
-  Sourced<bool> api_limits{true};  // the API server bounds what one client can ask of it
+  Sourced<bool> api_limits{true};  // the API server rate-limits each client
   Sourced<std::int64_t> ingress_replicas{2};
-  Sourced<std::int64_t> asn;           // BGP number of the nodes that announce service addresses
+  Sourced<std::int64_t> asn;           // BGP AS number of the nodes that announce service addresses
   Sourced<Ipv4Prefix> pod_subnet;      // of the primary network
   Sourced<Ipv4Prefix> service_subnet;  // virtual addresses inside the cluster
 };
@@ -86,7 +86,7 @@ struct PartitionSpec {
   SourceLocation place;
   Sourced<Name> name;
   Sourced<std::vector<std::string>> pools;
-  Sourced<std::vector<std::string>> constraints{std::vector<std::string>{}};  // labels key=value every job must ask for
+  Sourced<std::vector<std::string>> constraints{std::vector<std::string>{}};  // labels key=value required for every job
   Sourced<Duration> time_limit;
   Sourced<std::string> priority;
 };
@@ -116,8 +116,8 @@ struct ServiceSpec {
   Sourced<Balancing> balancing{Balancing::least_connections};
   Sourced<bool> sticky{true};
   Sourced<Probe> probe{Probe::http};
-  Sourced<std::int64_t> min_available{1};  // replicas that a rolling upgrade leaves running
-  Sourced<std::string> host;               // name that clients use; unset: <name>.<site.domain>
+  Sourced<std::int64_t> min_available{1};  // replicas kept running during a rolling upgrade
+  Sourced<std::string> host;               // DNS name for clients; unset: <name>.<site.domain>
   Sourced<std::string> image;              // container image; unset: vLLM from the site's registry
 };
 
@@ -127,16 +127,16 @@ struct WorkloadSpec {
   Sourced<std::int64_t> training_percent{100};
   Sourced<std::int64_t> inference_percent{0};
   Sourced<DataClass> data{DataClass::better};
-  Sourced<Bytes> working_set;  // of one node, for node-local scratch
+  Sourced<Bytes> working_set;  // per node, for node-local scratch
   Sourced<Bytes> checkpoint;   // one checkpoint, all ranks
   Sourced<Duration> checkpoint_time{Duration(90'000'000'000)};
   Sourced<Duration> checkpoint_interval{Duration(1'800'000'000'000)};
-  Sourced<bool> elastic{true};  // jobs go on with fewer nodes and restart from their last checkpoint
+  Sourced<bool> elastic{true};  // jobs continue with fewer nodes and restart from their last checkpoint
   Sourced<std::int64_t> max_restarts{3};
-  Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // given to every job: NCCL_IB_TC, ...
+  Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // set for every job: NCCL_IB_TC, ...
 };
 
-// How the cluster is kept running after the first day.
+// Operations after the first day.
 struct OperationsSpec {
   using IsRecord = void;
   SourceLocation place;
@@ -154,21 +154,21 @@ struct SecuritySpec {
   Sourced<SignOn> sign_on{SignOn::oidc};
   Sourced<SecretStore> secrets{SecretStore::vault};
   Sourced<PolicyDefault> network_policy{PolicyDefault::deny};
-  Sourced<bool> rdma_policies{false};  // network policies on RDMA interfaces, which bypass them
+  Sourced<bool> rdma_policies{false};  // network policies on RDMA interfaces (RDMA traffic bypasses them)
   Sourced<RestAuth> slurm_rest{RestAuth::jwt};
   Sourced<std::string> munge_key_mode{std::string("0400")};
   Sourced<bool> audit{true};
-  Sourced<std::string> registry;  // where images come from; unset: registry.<site.domain>
+  Sourced<std::string> registry;  // registry of container images; unset: registry.<site.domain>
 };
 
-// A finding of `weft check` that is accepted, with the reason.
+// An accepted finding of `weft check`, with the reason.
 struct SuppressionSpec {
   using IsRecord = void;
   SourceLocation place;
   Sourced<std::string> rule;
   Sourced<std::string> subject;  // device, pool, fabric or file, with * as a wildcard; unset: all
   Sourced<std::string> reason;
-  Sourced<std::string> until;  // 2027-03-31: from the next day on it no longer counts
+  Sourced<std::string> until;  // 2027-03-31: expires on the next day
 };
 
 }  // namespace weft::model

@@ -1,5 +1,5 @@
-// The tables of the cluster file: every key, its meaning and its limits. Defaults stand with the members in spec.h;
-// those that depend on the rest of the file are worked out in resolve.cc.
+// The schema of the cluster file: every key, its meaning and its limits. Defaults are set in spec.h; those that depend
+// on the rest of the file are computed in resolve.cc.
 #include "model/spec.h"
 
 namespace weft::model {
@@ -72,7 +72,7 @@ WEFT_CHOICES(Balancing, {"least-connections", Balancing::least_connections}, {"r
 WEFT_CHOICES(Probe, {"http", Probe::http}, {"tcp", Probe::tcp}, {"none", Probe::none})
 #undef WEFT_CHOICES
 
-// Opens a table that is built once, on first use.
+// Defines a schema that is built once, on first use.
 #define WEFT_SCHEMA(Record, name, help) \
   template <>                           \
   const Schema& schema_of<Record>() {   \

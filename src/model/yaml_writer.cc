@@ -4,8 +4,8 @@
 
 namespace weft::model {
 
-// A line is built up as indentation, "- " for the first line of an item, "key:", and a scalar. It is closed when the
-// next key, item or level begins.
+// A line consists of indentation, "- " for the first line of an item, "key:", and a scalar. It ends when the next key,
+// item or level begins.
 void YamlWriter::flush() {
   if (!pending_.empty() || !pending_comment_.empty())
     lines_.push_back({std::move(pending_), std::move(pending_comment_)});
@@ -15,7 +15,7 @@ void YamlWriter::flush() {
 
 void YamlWriter::key(std::string_view name) {
   if (item_) {
-    item_ = false;  // the first key of an item stands on the line of its dash
+    item_ = false;  // the first key of an item is on the line of its dash
   } else {
     flush();
     pending_.assign(static_cast<std::size_t>(std::max(0, depth_ - 1)) * 2, ' ');

@@ -1,5 +1,5 @@
-// Bytes as a list of advisories, held against machines whose words are cut from the same bytes. Whatever they are, the
-// answer is a list or diagnostics; verdicts and the order of versions never contradict themselves.
+// Bytes as a list of advisories, matched against machines whose fields are cut from the same bytes. Any input must
+// parse or be rejected with diagnostics; verdicts and version order must be consistent.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

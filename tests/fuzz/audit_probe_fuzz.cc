@@ -1,5 +1,5 @@
-// Bytes as what a stranger's BMC sends back to the audit: datagrams of RMCP and IPMI, records of cipher suites, and
-// times of events. Nothing of it may be read past its end, and what is read makes sense.
+// Bytes as responses of an untrusted BMC to the audit: RMCP and IPMI datagrams, cipher suite records, and event times.
+// No read may go past the end, and parsed values must be valid.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

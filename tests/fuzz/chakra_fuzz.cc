@@ -1,7 +1,6 @@
-// Bytes as Chakra traces: the first says how many ranks there are and into how many traces the rest is cut, two bytes
-// before each giving its length. Whatever they are, the answer is a graph that can be played (or one in which
-// operations wait for each other) or an error that says where; nobody is asked for more memory than the bytes are
-// worth.
+// Bytes as Chakra traces: the first byte sets the number of ranks and of traces that the rest is cut into, each
+// preceded by two bytes with its length. Any input must yield a graph that can be simulated (or one whose operations
+// wait for each other) or an error with a location; memory use is bounded by the input size.
 #include <cstddef>
 #include <cstdint>
 #include <string>

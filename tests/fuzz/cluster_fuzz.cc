@@ -1,5 +1,5 @@
-// Bytes as a cluster file: read, resolved and compiled against the built-in catalog. Whatever the bytes are, the
-// answer is a cluster or a list of diagnostics; a cluster that comes out has each port, cable and address once.
+// Bytes as a cluster file: parsed, resolved and compiled against the built-in catalog. Any input must yield a cluster
+// or a list of diagnostics; a compiled cluster uses each port, cable and address once.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Larger ones only take longer; the tests compile some.
+// Larger clusters only take longer; the tests compile some.
 constexpr std::int64_t kMaxServers = 500;
 
 std::shared_ptr<const model::Catalog> load_built_in() {
@@ -71,7 +71,7 @@ void check_addresses(const model::Cluster& cluster) {
   }
 }
 
-// What `weft show effective` prints for a sound file is a sound file, and prints as itself.
+// The output of `weft show effective` for a valid file is a valid file, and prints as itself.
 void check_effective(const model::Spec& spec, const model::Catalog& catalog) {
   std::string text = model::write_effective(spec);
   for (int round = 0; round < 2; ++round) {

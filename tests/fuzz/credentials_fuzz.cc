@@ -1,5 +1,5 @@
-// Bytes as a file of credentials and as its side log. A file that is read can be written, and means the same then; a
-// log that is read keeps its entries when its end is cut off. No error repeats what stood in the file.
+// Bytes as a credentials file and as its side log. A file that parses can be written back with the same meaning; a log
+// that parses keeps its entries when its end is truncated. No error message contains text of the file.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(data, data + size);
   weft::oob::read_book(text);
   weft::oob::read_log(text);
-  // With a header that is right, the fuzzer gets to the lines.
+  // A valid header lets the fuzzer reach the lines.
   weft::oob::read_log(weft::oob::log_opening("0123456789abcdef") + text);
   return 0;
 }

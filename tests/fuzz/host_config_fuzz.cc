@@ -1,5 +1,5 @@
-// Bytes as what hosts and jobs are configured with. The first byte picks the name of the file, which breaks ties in
-// telling what it is; the rest is the text. Whatever is read points into the text, and reading it again gives the same.
+// Bytes as configuration of hosts and jobs. The first byte selects the file name, which breaks ties in format
+// detection; the rest is the text. All locations must point into the text, and parsing again must give the same result.
 // host_rules_fuzz.cc runs the rules on it.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Bytes as what hosts and jobs are configured with, as host_config_fuzz.cc reads them, for the rules about hosts: each
-// runs on whatever was read, and a finding has a message.
+// Bytes as configuration of hosts and jobs, parsed as in host_config_fuzz.cc, for the rules about hosts: each runs on
+// any parsed input, and every finding has a message.
 #include <cstddef>
 #include <cstdint>
 #include <string>

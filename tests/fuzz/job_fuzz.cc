@@ -1,5 +1,5 @@
-// Bytes as a job file, read and resolved against an example cluster, then rendered in every form. Whatever the bytes
-// are, the answer is a job or a list of diagnostics; a sound job renders, and its YAML can be read back.
+// Bytes as a job file, parsed and resolved against an example cluster, then rendered in every form. Any input must
+// yield a job or a list of diagnostics; a valid job renders, and its YAML can be parsed again.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

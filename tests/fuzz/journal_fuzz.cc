@@ -1,6 +1,6 @@
-// Bytes as a journal: once as they are, and once with every line put into the chain, so that the fuzzer gets past the
-// hashes. Whatever the bytes are, there is a verdict; a chain that holds goes on holding with one more entry, and does
-// not when a byte of it changes.
+// Bytes as a journal: once as they are, and once with every line added to the hash chain, so that the fuzzer gets past
+// the hashes. Any input must yield a verdict; a valid chain stays valid with one more entry, and becomes invalid when a
+// byte changes.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 void verify(const std::string& text) {
   const JournalVerdict verdict = verify_journal_text(text);
   for (const std::string& problem : verdict.problems) CHECK(!problem.empty(), "a problem is said");
-  // In pieces as small as they come from a disk, the answer is the same.
+  // The result is the same when read in small chunks.
   JournalScan scan;
   for (std::size_t at = 0; at < text.size(); at += 7) scan.feed(std::string_view(text).substr(at, 7));
   scan.finish();
@@ -38,7 +38,7 @@ void verify(const std::string& text) {
   CHECK(!verify_journal_text(changed, hash).problems.empty(), "a change is found");
 }
 
-// Each line of the input is the middle of a line.
+// Each line of the input is the middle part of a journal line.
 std::string chained(std::string_view text) {
   std::string out;
   std::string previous = first_previous();

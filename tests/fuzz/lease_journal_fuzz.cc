@@ -1,6 +1,6 @@
-// Bytes as a journal of the lease table: once as they are, and once with the number and checksum of every line put
-// right, so that the fuzzer gets past them. Whatever the bytes are, the answer is a journal or an error; and a journal
-// either gives a table, which then goes on working, or an error that names the record.
+// Bytes as a journal of the lease table: once as they are, and once with the number and checksum of every line
+// corrected, so that the fuzzer gets past them. Any input must yield a journal or an error; a journal must yield a
+// working table or an error that names the record.
 #include <fmt/format.h>
 
 #include <cstddef>

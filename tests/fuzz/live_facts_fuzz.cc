@@ -1,5 +1,5 @@
-// Bytes as everything that is seen running: no reader may fall over, and facts that were read are written and read
-// again as the same.
+// Bytes as input from running devices: no parser may crash, and parsed facts are the same after writing and parsing
+// them again.
 #include <cstddef>
 #include <cstdint>
 #include <string>

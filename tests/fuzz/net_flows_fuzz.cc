@@ -1,5 +1,5 @@
-// Bytes as a flow file, in every format whatever it looks like, on a small network of each numbering. Whatever the
-// bytes are, the answer is a graph that can be run or a list of diagnostics.
+// Bytes as a flow file, in every format, on a small network of each numbering. Any input must yield a graph that can be
+// simulated or a list of diagnostics.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ const Network& numbered_by_host() {
   return network;
 }
 
-// As a topology file of HPCC gives it: node 0 is the switch, and flow files name nodes.
+// As in an HPCC topology file: node 0 is the switch, and flow files name nodes.
 const Network& numbered_by_node() {
   static const Network network = [] {
     Sources sources;

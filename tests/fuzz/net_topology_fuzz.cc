@@ -1,5 +1,5 @@
-// Bytes as a topology file, in both formats whatever it looks like. Whatever the bytes are, the answer is a network
-// whose links are in pairs between its nodes, or a list of diagnostics.
+// Bytes as a topology file, in both formats. Any input must yield a network whose links are in pairs between its nodes,
+// or a list of diagnostics.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ void check(Reader reader, const Sources& sources, FileId file) {
   (void)render_all(diagnostics, sources, true);
 }
 
-// A few bytes can ask for the largest network there may be, which takes seconds under sanitizers.
+// A few bytes can request the largest allowed network, which takes seconds under sanitizers.
 bool has_large_number(const std::string& text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (auto at = text.begin(); at != text.end();) {

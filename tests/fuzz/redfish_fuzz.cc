@@ -1,6 +1,5 @@
-// Bytes as a BMC's reply: JSON into every struct that weft reads from Redfish, and settings read and written in every
-// vendor's place. Whatever the bytes are, nothing is thrown, texts for people are printable, and paths to be asked for
-// are trusted ones.
+// Bytes as a BMC's reply: JSON into every struct that weft reads from Redfish, and settings read and written at every
+// vendor's path. For any input nothing is thrown, displayed text is printable, and only trusted paths are requested.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Bytes as the manifest of a rendered tree, and as a file that is compared with another: whatever they are, there is a
-// manifest or an error, a list of changes, and a text compared with itself has none.
+// Bytes as the manifest of a rendered tree, and as a file that is compared with another: any input must yield a
+// manifest or an error, and a list of changes; a text compared with itself has none.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Bytes as a runbook, read, planned on an example cluster and described. Whatever the bytes are, the answer is a plan
-// or a list of diagnostics; a runbook that can be read is planned or says why not; the same bytes give the same digest.
+// Bytes as a runbook, parsed, planned on an example cluster and described. Any input must yield a plan or a list of
+// diagnostics; a runbook that parses is planned or rejected with a reason; the same bytes give the same digest.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,7 +38,7 @@ const Site& pod16() {
   return site;
 }
 
-// What has no default is set to something that often fits.
+// Parameters without a default get a value that often fits.
 std::map<std::string, std::string> settings_for(const Runbook& book) {
   std::map<std::string, std::string> settings;
   for (const RunbookParameter& parameter : book.parameters) {

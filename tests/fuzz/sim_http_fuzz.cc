@@ -1,6 +1,6 @@
-// Bytes as what a client sends to a simulated BMC: read whole and byte by byte with the same outcome, within bounds;
-// every request is answered, also when the client is let in, and every answer with a JSON type is JSON. The first byte
-// chooses a fault.
+// Bytes as requests from a client to a simulated BMC: parsed whole and byte by byte with the same result, within
+// bounds; every request gets a response, with and without authentication, and every response with a JSON type is JSON.
+// The first byte selects a fault.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 struct Outcome {
   std::vector<bmcsim::SimHttpRequest> requests;
-  int status = 0;  // of the bytes that were no request
+  int status = 0;  // of bytes that were not a valid request
 };
 
 Outcome read(std::string_view bytes, std::size_t step) {
@@ -52,7 +52,7 @@ void answer(const std::vector<bmcsim::SimHttpRequest>& requests, std::uint8_t ch
   Duration now;
   for (bmcsim::SimHttpRequest request : requests) {
     CHECK(request.body.size() <= limits.body_bytes && request.headers.size() <= limits.headers, "within bounds");
-    // Those who know no password are let in, or nothing behind it would be reached.
+    // Requests without credentials get valid ones, or nothing behind the login would be reached.
     if (request.header("authorization").empty() && request.header("x-auth-token").empty()) {
       request.headers.emplace_back("authorization", "Basic YWRtaW46c2VjcmV0LXdvcmQ=");
     }

@@ -1,5 +1,4 @@
-// Bytes as a workload file of SimAI. Whatever they are, the answer is a graph that can be played or a list of
-// diagnostics.
+// Bytes as a SimAI workload file. Any input must yield a graph that can be simulated or a list of diagnostics.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Bytes as a switch's configuration. The first byte picks the dialect. Whatever comes out must be consistent enough for
-// a checker to index with: classes, queues and groups within their arrays, quality of service within its list.
+// Bytes as a switch configuration. The first byte selects the dialect. Any result must be consistent enough for a
+// checker to index with: classes, queues and groups within their arrays, QoS settings within their list.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Bytes as the answer of a switch that was asked for its configuration: the first chooses the system, the rest is the
-// text. Whatever it is, it is judged, reduced, masked and compared without harm; what is done twice is done once; a
-// text does not drift from itself, and the lines of a difference add up.
+// Bytes as the running config returned by a switch: the first byte selects the OS, the rest is the text. Any input can
+// be validated, normalized, masked and compared; these operations are idempotent; a text has no drift from itself, and
+// the lines of a diff add up.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Bytes as a trace of jobs, in every form, and as a list of nodes. Whatever they are, the answer is jobs that nothing
-// is wrong with, in order and each with a name of its own, or a list of diagnostics.
+// Bytes as a job trace, in every format, and as a node list. Any input must yield valid jobs, in order and with unique
+// names, or a list of diagnostics.
 #include <cstddef>
 #include <cstdint>
 #include <set>

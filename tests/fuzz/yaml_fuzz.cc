@@ -1,5 +1,5 @@
-// Bytes as YAML, and every text in it as whatever else a cluster file holds: what a parser accepts, its printer writes
-// so that the parser reads the same again.
+// Bytes as YAML, and every string in it as each other format that a cluster file contains: whatever a parser accepts,
+// its printer must write such that the parser reads the same value again.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// `make validate`: weft beside published figures, with the error of each, good and bad; ends with 1 where a bar is
-// missed. With --markdown it prints the tables of docs/validation.md that are made from it.
+// `make validate`: weft compared with published figures, with the error of each, good and bad; exits with 1 if a
+// threshold is missed. With --markdown it prints the generated tables of docs/validation.md.
 #include <fmt/format.h>
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What the validation program prints: tables, as text or as markdown, and the bars that were missed.
+// Output of the validation program: tables, as text or markdown, and missed thresholds.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class Report {
   }
   void say(const std::string& sentence) const;
   void heading(const std::string& title) const;
-  // A bar: what was reached and what is asked, in percent.
+  // A threshold: the reached and the required value, in percent.
   void hold(const std::string& what, double reached, double bar);
   [[nodiscard]] const std::vector<std::string>& missed() const { return missed_; }
 

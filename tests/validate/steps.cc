@@ -1,4 +1,4 @@
-// Times of training steps: published ones, and our own on one H200.
+// Training step times: published ones, and our own on one H200.
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +14,8 @@ using workload::PublishedStep;
 using workload::PublishedSteps;
 using Align = Column::Align;
 
-// By how much the step grows when the GPUs double (and the batch with them), over rows of one layout: slope of a line
-// through time against log2(GPUs), as a share of the first time.
+// By how much the step time grows when the GPUs double (and the batch with them), over rows of one layout: slope of a
+// line through time against log2(GPUs), as a fraction of the first time.
 double weak_slope(const PublishedSteps& table, const std::vector<double>& seconds) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0, first = 0;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -123,7 +123,7 @@ struct OwnStep {
   std::string source;
 };
 
-// Columns as bench/calibration/measure_gpu.py writes them.
+// Columns as written by bench/calibration/measure_gpu.py.
 OwnStep own_step(const std::vector<std::string>& fields) {
   namespace ps = workload::published_steps;
   OwnStep step;
@@ -155,7 +155,7 @@ std::vector<OwnStep> read_own_steps() {
     if (!std::exchange(first, false) && !line.empty())
       steps.push_back(own_step(workload::published_steps::split(line, ',')));
   }
-  // Another run of the first two, on another machine of the kind and with another PyTorch.
+  // Another run of the first two, on another machine of the same kind and with another PyTorch.
   for (const auto& [name, milliseconds] : {std::pair("1.3b", 254.6), std::pair("1.3b-eager", 273.1)}) {
     const auto same =
         std::find_if(steps.begin(), steps.end(), [&wanted = name](const OwnStep& s) { return s.name == wanted; });
@@ -209,7 +209,7 @@ void own_steps(Report& report) {
 }
 
 // Korthikanti et al., arXiv 2205.05198, figure 7: activations of a GPU of the first stage as a share of those without
-// any saving, and table 2's formulas, which the figures follow.
+// any recomputation, and table 2's formulas, which the figures follow.
 void activations(Report& report) {
   struct Published {
     const char* model;

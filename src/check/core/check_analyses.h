@@ -1,5 +1,5 @@
-// The analyses that a CheckInput caches after first use. Internal to check/: each accessor of CheckInput is
-// in a file of its own (input_*.cc), so that a test links only the analysis it needs.
+// Analyses that a CheckInput caches after first use. Internal to check/: each accessor of CheckInput has its own file
+// (input.cc of each sub-module), so a test links only the analyses it needs.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace weft::check {
 
-// Shared pointers because they destroy types that are incomplete here.
+// Shared pointers, because they can destroy types that are incomplete here.
 struct CheckInput::Analyses {
   std::shared_ptr<const ClassTraces> traces;
   std::shared_ptr<const FailureAnalysis> failures;

@@ -31,7 +31,7 @@ Finding& Report::add(std::string subject, const SourceLocation& place, std::stri
   return findings_.back();
 }
 
-// FNV-1a, 64 bits (Fowler, Noll, Vo): short and the same on every platform; not a cryptographic hash.
+// FNV-1a, 64 bits (Fowler, Noll, Vo): simple and identical on every platform; not a cryptographic hash.
 std::string fingerprint(const Finding& finding) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   const auto mix = [&hash](std::string_view text) {

@@ -1,5 +1,5 @@
-// The input of rules, and the report for their findings. Analyses that several rules share are computed on first use
-// and cached.
+// The input of check rules, and the report that collects their findings. Analyses shared by several rules are computed
+// on first use and cached.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class LiveComparison;   // live/comparison.h
 
 class CheckInput {
  public:
-  // `cluster` may be null: then only real configuration is judged. All must outlive this.
+  // `cluster` may be null: then only the given configuration is checked. All arguments must outlive this object.
   CheckInput(const model::Cluster* cluster, const config::ConfigSet& config, const Sources& sources, bool live);
   ~CheckInput();
   CheckInput(const CheckInput&) = delete;
@@ -31,7 +31,7 @@ class CheckInput {
   [[nodiscard]] const model::Spec& spec() const { return cluster().spec(); }
   [[nodiscard]] const config::ConfigSet& config() const { return config_; }
   [[nodiscard]] const Sources& sources() const { return sources_; }
-  [[nodiscard]] bool live() const { return live_; }  // compare with the actual state too
+  [[nodiscard]] bool live() const { return live_; }  // also compare with the actual state
 
   [[nodiscard]] const ClassTraces& traces() const;
   [[nodiscard]] const FailureAnalysis& failures() const;
@@ -48,12 +48,12 @@ class CheckInput {
   std::unique_ptr<Analyses> analyses_;
 };
 
-// Collects findings. Set up by the checker for one rule at a time.
+// Collects findings. The checker sets it up for one rule at a time.
 class Report {
  public:
-  // A finding of the current rule with its severity. More can be set on what is returned, until the next call.
+  // Adds a finding of the current rule, with that rule's severity. The reference is valid until the next call.
   Finding& add(std::string subject, const SourceLocation& place, std::string message);
-  // The same, at the value the user wrote (or at `otherwise` where it was left to a default).
+  // The same, located at the value in the cluster file (or at `otherwise` if the value is a default).
   // NOLINTBEGIN(performance-unnecessary-value-param): they are moved on
   template <class T>
   Finding& at(const model::Sourced<T>& given, const SourceLocation& otherwise, std::string subject,

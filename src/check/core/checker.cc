@@ -37,7 +37,7 @@ bool can_run(const Rule& rule, const CheckInput& input) {
   return false;
 }
 
-// In reading order. Findings without a place come last.
+// Findings without a location come last.
 void sort_findings(std::vector<Finding>& findings) {
   const auto key = [](const Finding& f) {
     return std::tuple(!f.place.known(), f.place.file, f.place.line, f.place.column, f.rule->id,
@@ -51,7 +51,7 @@ constexpr std::string_view kUnused = "OP001";
 constexpr std::string_view kExpired = "OP002";
 constexpr std::string_view kNoSuchRule = "OP003";
 
-// Takes out what the file accepts, and finds what is wrong with its acceptances.
+// Removes the findings that the file suppresses, and reports invalid suppressions.
 class Suppressor {
  public:
   Suppressor(const CheckInput& input, const CheckOptions& options, CheckResult& result)
@@ -84,7 +84,7 @@ class Suppressor {
   }
 
  private:
-  // Dates in this form sort as text.
+  // Dates in this format sort as text.
   [[nodiscard]] bool is_expired(const model::SuppressionSpec& entry) const {
     return entry.until.has_value() && !options_.today.empty() && entry.until.value < options_.today;
   }
@@ -138,7 +138,7 @@ CheckResult run_checks(const CheckInput& input, const CheckOptions& options) {
   Report report;
   for (const Rule& rule : all_rules()) {
     if (!is_selected(rule, options)) continue;
-    if (rule.run == nullptr) continue;  // judged below, with the suppressions
+    if (rule.run == nullptr) continue;  // handled below, with the suppressions
     if (!can_run(rule, input)) {
       ++result.rules_passed_over;
       continue;

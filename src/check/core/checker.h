@@ -1,4 +1,4 @@
-// Runs the rules over an input, applies suppressions and a baseline, and returns the findings in reading order.
+// Runs the rules on an input, applies suppressions and a baseline, and returns the findings sorted for reading.
 #pragma once
 
 #include <set>
@@ -10,20 +10,20 @@
 namespace weft::check {
 
 struct CheckOptions {
-  std::vector<std::string> only;  // rule ids or areas; empty: all
+  std::vector<std::string> only;  // rule ids or areas; empty: all rules
   std::vector<std::string> skip;
   Severity lowest = Severity::note;  // drop findings below this
   bool use_suppressions = true;
   std::string today;               // YYYY-MM-DD; decides which suppressions have expired
-  std::set<std::string> baseline;  // fingerprints already known
+  std::set<std::string> baseline;  // fingerprints of known findings
 };
 
 struct CheckResult {
-  std::vector<Finding> findings;    // by place, then rule, then subject
+  std::vector<Finding> findings;    // sorted by location, rule, subject
   std::vector<Finding> suppressed;  // with the reason in `fix`
-  std::size_t known = 0;            // left out because the baseline has them
+  std::size_t known = 0;            // omitted because they are in the baseline
   std::size_t rules_run = 0;
-  std::size_t rules_passed_over = 0;  // without the cluster, configuration or live data they need
+  std::size_t rules_passed_over = 0;  // skipped: the cluster, configuration or live data they need is missing
 
   [[nodiscard]] std::size_t count(Severity severity) const;
 };

@@ -13,7 +13,7 @@ namespace weft::check {
 struct Rule;
 
 struct Finding {
-  // Another place that has a part in it: the line that decides, the far end, a hop of a path.
+  // A related location: the line that causes the finding, the far end of a link, a hop of a path.
   struct Related {
     SourceLocation place;  // may be unknown: then only `text` is shown
     std::string text;
@@ -21,14 +21,14 @@ struct Finding {
   const Rule* rule = nullptr;
   Severity severity = Severity::warning;
   std::string message;   // one line, lower case start, no full stop
-  std::string subject;   // device, host range, pool, fabric or volume it is about: what `suppress` matches
-  SourceLocation place;  // the line to change; unknown when no file sets it
+  std::string subject;   // device, host range, pool, fabric or volume concerned; `suppress` matches it
+  SourceLocation place;  // the line to change; unknown if no file sets it
   std::uint16_t length = 1;
-  std::string fix;  // overrides the rule's
+  std::string fix;  // overrides the rule's fix
   std::vector<Related> related;
 };
 
-// Stable over line moves: made of the rule, the subject and the message. 16 hex digits.
+// 16 hex digits from the rule, the subject and the message; does not change when lines move.
 [[nodiscard]] std::string fingerprint(const Finding& finding);
 
 }  // namespace weft::check

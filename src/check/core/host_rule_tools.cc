@@ -54,7 +54,7 @@ std::string_view resource_part(std::string_view name) {
 }
 
 bool is_network_resource(std::string_view name) {
-  // Shares of GPUs: MIG instances, time slices (gpu.shared), memory and cores as HAMi hands them out.
+  // Fractions of a GPU: MIG instances, time slices (gpu.shared), memory and cores as allocated by HAMi.
   if (name == "nvidia.com/gpu") return false;
   for (const char* share : {"nvidia.com/mig-", "nvidia.com/gpu.", "nvidia.com/gpumem", "nvidia.com/gpucores"}) {
     if (name.starts_with(share)) return false;
@@ -126,7 +126,7 @@ std::optional<model::FabricKind> fabric_of(const CheckInput& input, const config
     for (const model::Subnet& known : input.cluster().subnets()) {
       if (known.prefix.overlaps(*subnet) && subnet.value.length > 0) return known.fabric;
     }
-    // A pool for all units of a rail lies in the rail's range, beside the units that exist.
+    // A pool for all units of a rail is in the rail's range, but outside the units that exist.
     for (const model::FabricKind kind :
          {model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend}) {
       const model::FabricSpec* spec = fabric_spec(input, kind);

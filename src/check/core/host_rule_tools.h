@@ -1,5 +1,5 @@
-// Functions shared by the rules about hosts, pods and jobs: which app trains and which serves, the fabric of an
-// attachment, labels and selectors of Kubernetes. Only rules_hosts*.cc include it.
+// Helpers shared by the rules for hosts, pods and jobs: training and inference apps, the fabric of an attachment,
+// Kubernetes labels and selectors. Only rules/hosts*.cc include it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace weft::check {
 
-// The parts of host_rules().
+// The tables that make up host_rules().
 [[nodiscard]] std::vector<Rule> host_network_rules();
 [[nodiscard]] std::vector<Rule> host_job_rules();
 [[nodiscard]] std::vector<Rule> host_placement_rules();
@@ -25,42 +25,42 @@ namespace weft::check {
 [[nodiscard]] std::vector<Rule> host_slurm_rules();
 [[nodiscard]] std::vector<Rule> host_file_rules();
 
-// GPUs (or MIG slices) a pod of the app asks for; 0 for none.
+// GPUs (or MIG slices) that a pod of the app requests; 0 if none.
 [[nodiscard]] std::int64_t count_requested_gpus(const config::AppConfig& app);
-// Pods that make up a distributed job: with GPUs, of a job kind, or with secondary networks.
+// Pods of a distributed job: pods with GPUs, of a job kind, or with secondary networks.
 [[nodiscard]] bool is_training(const config::AppConfig& app);
-// Replicated pods with GPUs that answer requests.
+// Replicated pods with GPUs that serve requests.
 [[nodiscard]] bool is_inference(const config::AppConfig& app);
 [[nodiscard]] bool is_batch_script(const config::AppConfig& app);
 // "PyTorchJob llm (Worker)"
 [[nodiscard]] std::string describe(const config::AppConfig& app);
 
-// The part after the prefix: "roce_1" of "nvidia.com/roce_1". Operators differ in the prefix they add.
+// The name without its prefix: "roce_1" of "nvidia.com/roce_1". Operators add different prefixes.
 [[nodiscard]] std::string_view resource_part(std::string_view name);
-// Resources of the kind that SR-IOV and RDMA device plugins hand out.
+// Resources of the kinds that SR-IOV and RDMA device plugins advertise.
 [[nodiscard]] bool is_network_resource(std::string_view name);
 
-// Resources that some object has handed out, without their prefix: policies of the SR-IOV operator, and the device
-// plugins that a NicClusterPolicy or a ConfigMap configures.
+// Resources, without prefix, that some object provides: SR-IOV operator policies, and device plugins configured by a
+// NicClusterPolicy or a ConfigMap.
 [[nodiscard]] std::set<std::string, std::less<>> provided_resources(const config::ConfigSet& set);
-// A name to be filled in before use: ${IMAGE_URI}, <image>, __CLAIM__. Kubernetes takes none of these.
+// A placeholder to be filled in before use: ${IMAGE_URI}, <image>, __CLAIM__. Kubernetes rejects all of these.
 [[nodiscard]] bool is_placeholder(std::string_view name);
 
 [[nodiscard]] const config::SriovPolicyConfig* find_policy(const config::ConfigSet& set, std::string_view resource);
-// The fabric that contains the attachment's subnet; nullopt without a cluster or when no fabric does.
+// The fabric that contains the attachment's subnet; nullopt without a cluster or if no fabric contains it.
 [[nodiscard]] std::optional<model::FabricKind> fabric_of(const CheckInput& input,
                                                          const config::AttachmentConfig& attachment);
-// Whether it carries the traffic of collectives: by its subnet where there is a cluster, else by its name.
+// Whether the attachment carries collective traffic: decided by its subnet if there is a cluster, else by its name.
 [[nodiscard]] bool is_backend(const CheckInput& input, const config::AttachmentConfig& attachment);
 [[nodiscard]] const model::FabricSpec* fabric_spec(const CheckInput& input, model::FabricKind kind);
 
-// Interfaces a pod has: eth0, and those of its networks (net1, net2, ... where they are not named).
+// Interfaces of a pod: eth0 and those of its networks (net1, net2, ... if unnamed).
 [[nodiscard]] std::vector<std::string> interfaces_of(const config::AppConfig& app);
 
-// Whether matchLabels of the selector hold for the labels of the app's pods. An empty selector holds for all; one with
-// matchExpressions is taken to hold.
+// Whether the selector's matchLabels match the labels of the app's pods. An empty selector matches all pods; one with
+// matchExpressions is assumed to match.
 [[nodiscard]] bool selects(const YamlNode* selector, const config::AppConfig& app);
-// Attachments by name and namespace, with what each of them is for.
+// Attachments by name and namespace, each with its purpose.
 class AttachmentIndex {
  public:
   struct Entry {
@@ -68,7 +68,8 @@ class AttachmentIndex {
     bool backend = false;
   };
   explicit AttachmentIndex(const CheckInput& input);
-  // What a pod in `space` means by `name`, one of another namespace if its own has none; null when no file has it.
+  // The attachment that `name` refers to in namespace `space`, else one of another namespace; null if no file defines
+  // it.
   [[nodiscard]] const Entry* find(std::string_view name, std::string_view space) const;
 
  private:
@@ -79,7 +80,7 @@ class AttachmentIndex {
 class ObjectIndex {
  public:
   explicit ObjectIndex(const config::ConfigSet& set);
-  // Null when no file has it. `space` is empty for what belongs to no namespace.
+  // Null if no file defines it. `space` is empty for cluster-scoped objects.
   [[nodiscard]] const config::KubeObject* find(std::string_view kind, std::string_view space,
                                                std::string_view name) const;
 
@@ -87,12 +88,12 @@ class ObjectIndex {
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const config::KubeObject*> objects_;
 };
 
-// Apps by namespace, only those that `wanted` accepts.
+// Apps by namespace; only those that `wanted` accepts.
 using AppsBySpace = std::map<std::string_view, std::vector<const config::AppConfig*>>;
 [[nodiscard]] AppsBySpace apps_by_space(const config::ConfigSet& set, bool (*wanted)(const config::AppConfig&));
 
-// Findings about apps, equal ones as one: a hundred pods of a dump give one line. `body` follows the app's name:
-// "has no ...".
+// Findings about apps, with equal ones merged: a hundred pods in a dump produce one line. `body` follows the app's
+// name: "has no ...".
 class AppFindings {
  public:
   explicit AppFindings(Report& report) : report_(report) {}
@@ -112,11 +113,12 @@ class AppFindings {
   std::map<std::string, Group> groups_;
 };
 
-// Whether a volume, claim or path is for datasets or for checkpoints, by the cluster file's volumes or by its name.
+// Whether a volume, claim or path is for datasets or for checkpoints, judged by the cluster file's volumes or by its
+// name.
 [[nodiscard]] bool sounds_like_dataset(const CheckInput& input, std::string_view name);
 [[nodiscard]] bool sounds_like_checkpoint(const CheckInput& input, std::string_view name);
 
-// An option of a batch script: "--nodelist"; null when it was not given.
+// An option of a batch script such as "--nodelist"; null if absent.
 [[nodiscard]] const config::Setting<std::string>* batch_option(const config::AppConfig& app, std::string_view name);
 [[nodiscard]] const config::SettingsFile* find_settings(const config::ConfigSet& set, config::SettingsFile::Kind kind);
 

@@ -12,14 +12,14 @@ namespace weft::check {
 
 namespace {
 
-// A place on the front panel. `lane` counts when the name speaks of lanes (SONiC), `piece` otherwise.
+// A front-panel position. `lane` is used if the name refers to lanes (SONiC), `piece` otherwise.
 struct PanelPlace {
   std::uint32_t cage = 0;  // from 0
   std::optional<std::uint32_t> piece;
   std::optional<std::uint32_t> lane;
 };
 
-// Numbers of a name after its letters: "Ethernet1/2/3" gives 1, 2, 3. Nothing when anything else is in it.
+// Numbers of a name after its letters: 1, 2, 3 for "Ethernet1/2/3". nullopt if it contains anything else.
 struct PortNumbers {
   std::array<std::uint32_t, 3> value{};
   std::size_t count = 0;
@@ -44,7 +44,7 @@ std::optional<PortNumbers> numbers_of(std::string_view text, std::string_view se
   }
 }
 
-// SONiC numbers ports by lane through all cages: on cages of 8 lanes, Ethernet12 is the fifth lane of the second.
+// SONiC numbers ports by lane across all cages: with 8 lanes per cage, Ethernet12 is the fifth lane of the second cage.
 std::optional<PanelPlace> by_lane(const model::SwitchModel& model, std::uint32_t number) {
   std::uint32_t cage = 0;
   for (const model::CageGroup& row : *model.cages) {
@@ -63,7 +63,7 @@ std::optional<PanelPlace> cage_and_piece(std::uint32_t cage, std::uint32_t piece
   return PanelPlace{cage - 1, piece - 1, std::nullopt};
 }
 
-// "etp2b", a SONiC alias: cage 2, second piece.
+// "etp2b", a SONiC alias: cage 2, second breakout port.
 std::optional<PanelPlace> from_alias(std::string_view rest) {
   std::uint32_t piece = 1;
   if (!rest.empty() && rest.back() >= 'a' && rest.back() <= 'h') {
@@ -74,14 +74,14 @@ std::optional<PanelPlace> from_alias(std::string_view rest) {
   return cage ? cage_and_piece(*cage, piece) : std::nullopt;
 }
 
-// "swp2s1": cage 2, second piece, which Cumulus counts from 0.
+// "swp2s1": cage 2, second breakout port (Cumulus counts them from 0).
 std::optional<PanelPlace> from_swp(std::string_view rest) {
   const auto numbers = numbers_of(rest, "s");
   if (!numbers || numbers->count > 2) return std::nullopt;
   return cage_and_piece(numbers->value[0], numbers->value[1] + 1);
 }
 
-// "et-0/0/12:1" of Junos: everything counts from 0.
+// "et-0/0/12:1" of Junos: all numbers start at 0.
 std::optional<PanelPlace> from_junos(std::string_view rest) {
   const std::size_t colon = rest.find(':');
   const auto numbers = numbers_of(rest.substr(0, colon), "/");
@@ -95,7 +95,7 @@ std::optional<PanelPlace> from_junos(std::string_view rest) {
   return PanelPlace{numbers->value[2], piece, std::nullopt};
 }
 
-// "Ethernet..." and its short forms mean different things to different systems.
+// The meaning of "Ethernet..." and its short forms depends on the system.
 std::optional<PanelPlace> from_ethernet(std::string_view rest, std::string_view system,
                                         const model::SwitchModel& model) {
   const auto numbers = numbers_of(rest, "/");
@@ -115,7 +115,7 @@ std::optional<PanelPlace> panel_place(std::string_view name, std::string_view sy
     if (!text.starts_with(prefix) || text.size() == prefix.size()) return std::nullopt;
     return text.substr(prefix.size());
   };
-  if (const auto rest = after("p")) {  // weft's own
+  if (const auto rest = after("p")) {  // weft's own names
     const auto numbers = numbers_of(*rest, "/");
     if (!numbers || numbers->count > 2) return std::nullopt;
     return cage_and_piece(numbers->value[0], numbers->count == 2 ? numbers->value[1] : 1);
@@ -143,7 +143,7 @@ std::uint32_t front_cages(const model::SwitchModel& model) {
   return count;
 }
 
-// Cumulus keeps `swp2` beside `swp2s0` and `swp2s1`, as the cage that is split: it is a port only while whole.
+// Cumulus keeps `swp2` for the split cage besides `swp2s0` and `swp2s1`: it is a port only if the cage is not split.
 bool is_split_parent(std::string_view name) {
   return name.starts_with("swp") && name.find('s', 1) == std::string_view::npos;
 }
@@ -176,7 +176,7 @@ bool is_switch(const model::Cluster& cluster, model::DeviceId id) {
   return id != model::kNone<model::DeviceId> && cluster.group_of(id).kind == model::DeviceKind::network_switch;
 }
 
-// "configs/be-leaf1.running.json" may stand for be-leaf1.running or be-leaf1: the longest name that exists counts.
+// "configs/be-leaf1.running.json" may refer to be-leaf1.running or be-leaf1: the longest existing name wins.
 model::DeviceId by_file_name(const model::Cluster& cluster, std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -1,5 +1,5 @@
-// Which device a piece of configuration belongs to, and which port of the model an interface name means. All code
-// that compares a file with the model uses it.
+// Maps configuration files to devices and interface names to ports of the model. All code that compares a file with the
+// model uses it.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@
 
 namespace weft::check {
 
-// Devices that a switch configuration stands for: those that DEVICE=PATH names, else the one of its hostname, else the
-// one of its file name. Empty when none fits.
+// Devices that a switch configuration applies to: those named by DEVICE=PATH, else the device with its hostname, else
+// the one with its file name. Empty if none matches.
 [[nodiscard]] std::vector<model::DeviceId> devices_of(const model::Cluster& cluster, const config::ConfigSet& set,
                                                       const config::SwitchConfig& config);
 
-// The cabled port of `device` that an interface of its configuration means, kNone when it is none. Front-panel number
-// and piece decide: Ethernet1/12/2, swp12s1 and SONiC's index and lanes all mean cage 12, second piece.
+// The cabled port of `device` that an interface of its configuration refers to; kNone if there is none. Matched by
+// front-panel number and breakout port: Ethernet1/12/2, swp12s1 and SONiC's index and lanes all mean cage 12, second
+// breakout port.
 [[nodiscard]] model::PortId port_of(const model::Cluster& cluster, model::DeviceId device,
                                     const config::InterfaceConfig& interface);
-// The same for a name alone, as LLDP gives it: weft's own "p12/2", a dialect's, an alias or "etp12b"; also a server's
-// "be1" or a kernel name mentioned in no file (kNone then).
+// The same for a bare name, as LLDP reports it: weft's own "p12/2", a dialect's name, an alias, "etp12b", or a server's
+// "be1". kNone for a kernel name that no file mentions.
 [[nodiscard]] model::PortId port_named(const model::Cluster& cluster, model::DeviceId device, std::string_view name);
-// The interface of `config` for a port of the model; null when the file has none.
+// The interface of `config` for a port of the model; null if the file has none.
 [[nodiscard]] const config::InterfaceConfig* interface_of(const model::Cluster& cluster, model::DeviceId device,
                                                           const config::SwitchConfig& config, model::PortId port);
 

@@ -28,8 +28,8 @@ config::InterfaceConfig front(std::string name, int cage, int part, int parts) {
   return interface;
 }
 
-// What each system calls the port that weft calls p2/2 of a 64-cage, 8-lane switch with the cage cut in two.
-TEST(PortNamed, KnowsTheDialectsNamesOfACutCage) {
+// Each system's name for weft's port p2/2 on a switch with 64 cages of 8 lanes, with the cage split in two.
+TEST(PortNamed, MapsEachDialectsNameOfASplitCage) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;
@@ -51,7 +51,7 @@ TEST(PortNamed, KnowsTheDialectsNamesOfACutCage) {
   EXPECT_EQ(port_named(cluster, model::kNone<model::DeviceId>, "p1"), model::kNone<model::PortId>);
 }
 
-TEST(PortNamed, CountsFourPiecesByTwoLanesEach) {
+TEST(PortNamed, CountsTwoLanesPerPortOfAFourWaySplit) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;
@@ -60,7 +60,7 @@ TEST(PortNamed, CountsFourPiecesByTwoLanesEach) {
   EXPECT_EQ(port_named(cluster, leaf, "etp3d"), cluster.find_port("sto-train-u001-leaf1:p3/4"));
 }
 
-TEST(PortNamed, KnowsWholeCagesManagementAndServers) {
+TEST(PortNamed, MapsWholeCagesManagementAndServerPorts) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;
@@ -76,7 +76,7 @@ TEST(PortNamed, KnowsWholeCagesManagementAndServers) {
   EXPECT_EQ(port_named(cluster, server, "ens1f0np0"), model::kNone<model::PortId>);
 }
 
-TEST(PortOf, GoesByCageAndPieceBothWays) {
+TEST(PortOf, MatchesCageAndBreakoutPortBothWays) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;
@@ -105,8 +105,8 @@ TEST(PortOf, GoesByCageAndPieceBothWays) {
   EXPECT_EQ(interface_of(cluster, leaf, config, model::kNone<model::PortId>), nullptr);
 }
 
-// Every cabled port of every switch comes back from the name a Cumulus or NX-OS switch would give it.
-TEST(PortOf, EveryPortOfTheModelIsFoundAgain) {
+// Every cabled port of every switch is found by its Cumulus or NX-OS name.
+TEST(PortOf, FindsEveryPortOfTheModel) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;

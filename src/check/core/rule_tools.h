@@ -1,4 +1,4 @@
-// Queries on a cluster that many rules need.
+// Queries on a cluster that many rules use.
 #pragma once
 
 #include <string>
@@ -33,9 +33,9 @@ namespace weft::check {
   }
   return nullptr;
 }
-// MIG instances of a profile in all pools together.
+// MIG instances of a profile in all pools.
 [[nodiscard]] std::int64_t mig_instances(const model::Cluster& cluster, std::string_view profile);
-// GPUs of the pool that are handed out whole.
+// GPUs of the pool, including those split by MIG.
 [[nodiscard]] std::int64_t gpus_of(const model::Cluster& cluster, const model::PoolSpec& pool);
 
 }  // namespace weft::check

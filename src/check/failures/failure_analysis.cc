@@ -67,7 +67,7 @@ model::DeviceId member_of(const model::DeviceGroup& group, std::uint32_t i) {
   return static_cast<model::DeviceId>(model::index_of(group.first) + i);
 }
 
-// The rack that holds most of some devices.
+// The rack that contains the most of the given devices.
 std::pair<model::RackId, std::size_t> fullest_rack(const model::Cluster& cluster,
                                                    const std::vector<model::DeviceId>& devices) {
   std::map<std::uint32_t, std::size_t> racks;

@@ -22,7 +22,7 @@ std::unique_ptr<model::Loaded> example(const char* name) {
   return model::load_cluster(source_dir() + "/examples/" + name, {});
 }
 
-// The only spine of a fabric holds it together; of two, neither does.
+// A fabric's only spine is a cut switch; with two spines, neither is.
 TEST(FailureAnalysis, TheOnlySpineIsACutSwitch) {
   for (const int spines : {1, 2}) {
     const auto loaded = load(fmt::format(
@@ -39,8 +39,8 @@ TEST(FailureAnalysis, TheOnlySpineIsACutSwitch) {
   }
 }
 
-// Four spines with equal trunks: a quarter each. Eight rails on eight leaves: an eighth each.
-TEST(FailureAnalysis, SharesOfARegularFabric) {
+// Four spines with equal trunks: a quarter of the uplinks each. Eight rails on eight leaves: an eighth each.
+TEST(FailureAnalysis, UplinkAndRailSharesOfARegularFabric) {
   const std::unique_ptr<model::Loaded> loaded = example("pod16.yaml");
   ASSERT_NE(loaded->cluster, nullptr);
   const FailureAnalysis analysis(*loaded->cluster);
@@ -58,8 +58,8 @@ TEST(FailureAnalysis, SharesOfARegularFabric) {
   for (const Failure& failure : analysis.failures()) EXPECT_FALSE(failure.single_point()) << failure.kind;
 }
 
-// Six supplies on two feeds are three per feed; a server that needs four goes down with either.
-TEST(FailureAnalysis, SuppliesAgainstFeeds) {
+// Six supplies on two feeds are three per feed; a server that needs four goes down with either feed.
+TEST(FailureAnalysis, FeedLossLeavesTooFewSupplies) {
   const std::string text =
       "weft: 1\nname: p\nsite: {{feeds: {}, pdus_per_rack: {}, rack_power: 100kW}}\n"
       "pools: [{{name: train, server: hgx-h100, count: 6, per_rack: 2}}]\n"
@@ -79,7 +79,7 @@ TEST(FailureAnalysis, SuppliesAgainstFeeds) {
   EXPECT_FALSE(strong.find("power feed")->single_point());
 }
 
-TEST(FailureAnalysis, AQuorumIsMoreThanHalf) {
+TEST(FailureAnalysis, QuorumNeedsMoreThanHalf) {
   for (const int members : {1, 3, 5}) {
     const auto loaded = load(fmt::format(
         "weft: 1\nname: p\nsite: {{rack_power: 100kW}}\npools:\n  - {{name: train, server: hgx-h100, count: 4}}\n"
@@ -104,7 +104,7 @@ std::string state_of(const std::string& text, std::size_t row) {
   return std::get<std::string>(table.rows[row][4].value);
 }
 
-TEST(ResiliencyMatrix, FollowsTheFile) {
+TEST(ResiliencyMatrix, FollowsTheClusterFile) {
   const std::string base =
       "weft: 1\nname: p\nsite: {rack_power: 100kW}\npools:\n"
       "  - {name: train, server: hgx-h100, count: 8, unit: 8}\n"

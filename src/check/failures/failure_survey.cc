@@ -72,7 +72,7 @@ void FailureSurvey::site_failures() {
   supply_failures();
 }
 
-// What a feed or a PDU takes down is not the failed thing itself: all of it counts as beyond.
+// Devices that go down with a feed or a PDU are not the failed component itself: all of them count as `beyond`.
 void FailureSurvey::feed_failures() {
   FailureQuery feeds = make_query("power feed");
   for (int feed = 0; feed < *cluster_.spec().site->feeds; ++feed) {
@@ -192,8 +192,8 @@ void FailureSurvey::switch_failures(model::FabricKind fabric) {
   record(std::move(planes));
 }
 
-// Only a cable that some server, or some switch, has no second of can do more than narrow the fabric; of all others the
-// fastest stands for the rest.
+// Only a cable that is the single link of some server or switch can do more than reduce bandwidth; the fastest of the
+// others represents the rest.
 void FailureSurvey::cable_failures(model::FabricKind fabric) {
   if (!cluster_.fabric(fabric).present) return;
   const FabricWeakness& weak = out_.weakness(fabric);

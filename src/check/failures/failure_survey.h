@@ -1,5 +1,5 @@
 // Computes a FailureAnalysis: evaluates every failure domain of every kind with a LossMeter and records the worst of
-// each. Internal to check/.
+// each kind. Internal to check/.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ class FailureSurvey {
 
  private:
   using Devices = std::vector<model::DeviceId>;
-  // One kind of failure while its domains are evaluated.
+  // One kind of failure, during evaluation of its domains.
   struct FailureQuery {
     Failure failure;
     bool first = true;
   };
-  static constexpr std::int32_t kMember = -2;  // in role_: of the control plane; else a storage system, or -1
+  static constexpr std::int32_t kMember = -2;  // in role_: control plane member; otherwise a storage system, or -1
 
   void find_control();
   void find_storage();

@@ -151,7 +151,7 @@ void Lifeline::find_reachable() {
   }
 }
 
-// Management ports that some jump host still reaches when one switch is gone.
+// Management ports that some jump host still reaches without one switch.
 std::uint64_t Lifeline::reached_without(model::DeviceId gone) const {
   std::vector<bool> seen(alive_.size(), false);
   std::vector<std::uint32_t> queue;
@@ -262,7 +262,7 @@ void Lifeline::find_services(std::uint32_t jump, std::uint32_t network, std::uin
   const model::OobSpec& oob = oob_of(cluster_);
   const model::OobServicesSpec& services = *oob.services;
   const auto& control = cluster_.spec().control_plane->pool;
-  // The servers that run services on the frontend, as far as the file specifies them.
+  // The servers that run frontend services, as far as the file specifies them.
   const std::uint32_t carriers = control.has_value() ? node(*control + " servers") : frontend;
   const auto add = [&](std::uint32_t user, const char* name, const char* key,
                        const model::Sourced<model::Whereabouts>& where) {
@@ -302,7 +302,7 @@ void Lifeline::find_cycles() {
     if (dependency.key.empty() || component[dependency.from] != component[dependency.to]) continue;
     std::vector<std::uint32_t> back = shortest_path(graph, dependency.to, dependency.from);
     if (back.empty()) continue;
-    // Starts at the frontend, since that is what has to be recovered.
+    // Start at the frontend, since that is what must be recovered.
     const auto first = std::find(back.begin(), back.end(), 0U);
     if (first != back.end()) std::rotate(back.begin(), first, back.end());
     LifelineCycle cycle;

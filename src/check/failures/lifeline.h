@@ -1,7 +1,7 @@
 // The recovery path from outside to every BMC and management port when all other fabrics are down, and its
-// dependencies. A recovery path must not depend on what it recovers: dependencies are a graph, and a cycle in it is a
-// defect. Devices of one purpose are one node there, so the size of the cluster does not matter. Failures as such are
-// failures/failure_analysis.h's.
+// dependencies. A recovery path must not depend on what it recovers: dependencies form a graph, and a cycle in it is a
+// defect. Devices with the same purpose are one node, so cost does not grow with the cluster. For failures themselves
+// see failures/failure_analysis.h.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace weft::check {
 
-// How one device is reached with the backend, the storage network and the frontend dead.
+// How one device is reached when the backend, the storage network and the frontend are down.
 struct RecoveryPath {
   bool exists = false;
-  std::string obstacle;                                  // why not
+  std::string obstacle;                                  // why it is unreachable
   model::DeviceId jump = model::kNone<model::DeviceId>;  // kNone: no jump host on the path (or none exists)
-  std::vector<model::DeviceId> switches;  // out-of-band switches from the jump host's to the device's, or to itself
-  model::PortId port = model::kNone<model::PortId>;  // of the device; kNone for an out-of-band switch
+  std::vector<model::DeviceId> switches;  // out-of-band, from the jump host's switch to the device's (or itself)
+  model::PortId port = model::kNone<model::PortId>;  // on the device; kNone for an out-of-band switch
 };
 
 // "To recover `from` you need `to`", or "`from` runs on `to`".
@@ -27,13 +27,13 @@ struct Dependency {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::string why;
-  std::string key;  // of the cluster file, if a setting causes the dependency; "" otherwise
+  std::string key;  // in the cluster file, if a setting causes the dependency; "" otherwise
   SourceLocation place;
 };
 
 struct LifelineCycle {
-  std::vector<std::string> path;  // the first node again at the end
-  std::string key;                // the choice that closes it
+  std::vector<std::string> path;  // ends with the first node again
+  std::string key;                // the setting that closes the cycle
   SourceLocation place;
   [[nodiscard]] std::string text() const;  // "frontend switches -> jump hosts -> ... -> frontend switches"
 };
@@ -48,25 +48,25 @@ class Lifeline {
  public:
   explicit Lifeline(const model::Cluster& cluster);
 
-  // `without`: not through this jump host.
+  // `without`: do not use this jump host.
   [[nodiscard]] RecoveryPath path_to(model::DeviceId target,
                                      model::DeviceId without = model::kNone<model::DeviceId>) const;
 
   [[nodiscard]] const std::vector<model::DeviceId>& jump_hosts() const { return jump_hosts_; }
-  // The switch that a jump host's own port (not its BMC) is on; kNone when it has none.
+  // The switch that the jump host's own port (not its BMC) is connected to; kNone if it has none.
   [[nodiscard]] model::DeviceId leaf_of_jump(model::DeviceId jump) const;
   [[nodiscard]] std::uint64_t reachable() const { return reachable_; }  // devices with a path
   [[nodiscard]] const std::vector<model::DeviceId>& unreachable() const { return unreachable_; }
   [[nodiscard]] const std::vector<model::DeviceId>& without_port() const {
     return without_port_;
-  }                                                                                  // not on the network at all
-  [[nodiscard]] const std::vector<LifelineLoss>& losses() const { return losses_; }  // one for each switch
-  [[nodiscard]] const LifelineLoss& worst_loss() const;                              // a default one when there is none
+  }                                                                                  // not connected to the network
+  [[nodiscard]] const std::vector<LifelineLoss>& losses() const { return losses_; }  // one per switch
+  [[nodiscard]] const LifelineLoss& worst_loss() const;  // default-constructed if there is none
 
   [[nodiscard]] const std::vector<std::string>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<Dependency>& dependencies() const { return dependencies_; }
   [[nodiscard]] const std::vector<LifelineCycle>& cycles() const { return cycles_; }
-  // The cycle that a key closes; null when it closes none.
+  // The cycle that a key closes; null if it closes none.
   [[nodiscard]] const LifelineCycle* cycle_of(std::string_view key) const;
 
  private:
@@ -87,7 +87,7 @@ class Lifeline {
 
   const model::Cluster& cluster_;
   design::FabricGraph graph_;
-  std::vector<bool> alive_;  // switches of the graph that no data fabric owns
+  std::vector<bool> alive_;  // switches of the graph that belong to no data fabric
   std::vector<std::uint32_t> piece_;
   std::vector<model::DeviceId> jump_hosts_;
   std::vector<model::DeviceId> without_port_;
@@ -99,7 +99,7 @@ class Lifeline {
   std::vector<LifelineCycle> cycles_;
 };
 
-// A reference such as kubernetes:name or k8s:name: credentials that rest in the cluster they are for.
+// A reference such as kubernetes:name or k8s:name: credentials stored in the cluster that they give access to.
 [[nodiscard]] bool is_stored_in_kubernetes(std::string_view credentials);
 
 // `weft trace recovery --to DEVICE`: hop by hop, with the dependencies of each hop.

@@ -1,4 +1,4 @@
-// The path of recovery to one device, for people who need it now.
+// The recovery path to one device, for use during an outage.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 namespace weft::check {
 namespace {
 
-// A pod with everything that matters to the lifeline as parameters.
+// A pod in which the settings relevant to the lifeline are parameters.
 std::unique_ptr<model::Loaded> pod(const std::string& oob, const std::string& jump = "count: 2") {
   std::unique_ptr<model::Loaded> loaded = model::load_cluster_text(
       "pod.yaml",
@@ -26,7 +26,7 @@ std::unique_ptr<model::Loaded> pod(const std::string& oob, const std::string& ju
   return loaded;
 }
 
-TEST(Lifeline, EveryDeviceIsReachedWithAllElseDead) {
+TEST(Lifeline, EveryDeviceIsReachedWithTheDataFabricsDown) {
   const auto loaded = pod("");
   const model::Cluster& cluster = *loaded->cluster;
   const Lifeline lifeline(cluster);
@@ -39,7 +39,7 @@ TEST(Lifeline, EveryDeviceIsReachedWithAllElseDead) {
     ++devices;
     const RecoveryPath path = lifeline.path_to(id);
     ASSERT_TRUE(path.exists) << cluster.name_of(id) << ": " << path.obstacle;
-    // The proof: each hop is cabled to the next, and none belongs to a data fabric.
+    // Each hop is cabled to the next, and none belongs to a data fabric.
     for (std::size_t i = 0; i < path.switches.size(); ++i) {
       EXPECT_EQ(cluster.group_of(path.switches[i]).fabric, model::FabricKind::oob);
       if (i == 0) continue;
@@ -57,14 +57,14 @@ TEST(Lifeline, EveryDeviceIsReachedWithAllElseDead) {
   EXPECT_EQ(lifeline.reachable(), devices);
 }
 
-TEST(Lifeline, OverTheFrontendNothingIsReached) {
+TEST(Lifeline, NoPathThroughTheFrontend) {
   const auto loaded = pod(", uplink_to_frontend: true");
   const Lifeline lifeline(*loaded->cluster);
   const LifelineCycle* cycle = lifeline.cycle_of("fabrics.oob.uplink_to_frontend");
   ASSERT_NE(cycle, nullptr);
   EXPECT_EQ(cycle->text(), "frontend switches -> out-of-band network -> frontend switches");
   EXPECT_TRUE(cycle->place.known());
-  // What shares a leaf with a jump host is still reached, the rest is not.
+  // Devices on the jump host's leaf are still reachable, all others are not.
   EXPECT_GT(lifeline.unreachable().size(), 0U);
 }
 
@@ -74,7 +74,7 @@ struct Trap {
   const char* path;
 };
 
-TEST(Lifeline, EachChoiceThatLeansOnTheFrontendIsACycle) {
+TEST(Lifeline, EachSettingThatDependsOnTheFrontendIsACycle) {
   const Trap traps[] = {
       {", entry: frontend", "fabrics.oob.entry",
        "frontend switches -> jump hosts -> entry (frontend) -> frontend switches"},
@@ -97,7 +97,7 @@ TEST(Lifeline, EachChoiceThatLeansOnTheFrontendIsACycle) {
     const Lifeline lifeline(*loaded->cluster);
     ASSERT_EQ(lifeline.cycles().size(), 1U);
     EXPECT_EQ(lifeline.cycles().front().key, trap.key);
-    // A cycle may be told through the servers that carry a service; its ends are the frontend either way.
+    // A cycle may include the servers that run a service; it starts and ends at the frontend either way.
     const std::string text = lifeline.cycles().front().text();
     EXPECT_EQ(text.substr(0, 17), "frontend switches") << text;
     EXPECT_EQ(text.substr(text.size() - 17), "frontend switches") << text;
@@ -125,7 +125,7 @@ TEST(Lifeline, JumpHosts) {
   EXPECT_FALSE(single.path_to(one->cluster->find_device("train001"), jump).exists);
 }
 
-// Each leaf takes its own ports; the leaf of the only jump host takes all.
+// The loss of a leaf cuts off its own ports; the loss of the only jump host's leaf cuts off all.
 TEST(Lifeline, LossOfASwitch) {
   const auto loaded = pod("", "count: 1");
   const model::Cluster& cluster = *loaded->cluster;
@@ -149,7 +149,7 @@ TEST(Lifeline, LossOfASwitch) {
   EXPECT_GT(lifeline.losses().size(), 1U);
 }
 
-TEST(Lifeline, TheDocumentNamesEveryHop) {
+TEST(Lifeline, DocumentNamesEveryHop) {
   const auto loaded = pod("");
   const model::Cluster& cluster = *loaded->cluster;
   const Lifeline lifeline(cluster);

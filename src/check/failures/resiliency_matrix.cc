@@ -1,4 +1,4 @@
-// The resiliency matrix, filled in from one design: thirteen failures, one function each.
+// The resiliency matrix of one design: thirteen failures, one function each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Row {
   std::string layer;
   std::string failure;
   std::string mitigation;  // what this design has, with numbers
-  std::string left;        // after the failure
+  std::string left;        // what remains after the failure
   Cover state = Cover::not_described;
   std::string evidence;  // keys of the cluster file and lines of configuration
   std::string change;

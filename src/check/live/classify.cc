@@ -86,7 +86,7 @@ class Classifier {
         const model::Port& planned = cluster_.port(port);
         if (used || planned.subnet == model::kNone<model::SubnetId>) continue;
         const model::Subnet& subnet = cluster_.subnet(planned.subnet);
-        // A frontend of two links has both in one subnet: only the exact address tells them apart.
+        // A frontend with two links has both in one subnet: only the exact address distinguishes them.
         if (exact ? planned.address != address : !subnet.prefix.contains(address)) continue;
         const std::string reason =
             exact ? fmt::format("{} is the address of {}", to_text(address), cluster_.port_name(port))
@@ -96,7 +96,7 @@ class Classifier {
     }
   }
 
-  // An address of the design's plan, though not of this host's part of it.
+  // An address in the design's plan, but not among those of this host.
   void match_foreign_subnet(InterfaceGuess& guess) {
     for (const Ipv4 address : interface_of(guess).addresses) {
       for (const model::Subnet& subnet : cluster_.subnets()) {
@@ -109,7 +109,7 @@ class Classifier {
     }
   }
 
-  // Ports of a fabric that no address named, and RDMA interfaces nothing is known of, both in bus order.
+  // Matches ports of a fabric without a known address to unclassified RDMA interfaces, both in bus order.
   void guess_by_order(model::FabricKind fabric) {
     std::vector<model::PortId> ports;
     for (const auto& [port, used] : taken_) {

@@ -1,10 +1,10 @@
-// Compares the actual state with the design: cables as LLDP and InfiniBand sweeps show them, hosts as `weft discover`
-// saw them, switches as they are configured. Every difference is one record, with what was planned, what was
-// seen, where that is written and how sure it is. Rules (rules/live.cc) and `weft check --live` print them.
+// Compares the actual state with the design: cabling from LLDP and InfiniBand sweeps, hosts from `weft discover`,
+// switches from their configuration. Each difference is one record with the planned and the actual value, its source
+// and a confidence. Rules (rules/live.cc) and `weft check --live` print them.
 //
-// A cable counts as missing only where a device at either end handed in a report and something else was seen of the
-// other: hosts without an LLDP agent are silent, not unplugged. Cables of BMCs and PDUs are never missed, since these
-// rarely speak LLDP.
+// A cable counts as missing only if the device at one end sent a report and the other device appears in some report: a
+// host without an LLDP agent is not an unplugged host. Cables of BMCs and PDUs are never reported missing, since these
+// devices rarely support LLDP.
 #pragma once
 
 #include <cstdint>
@@ -63,37 +63,37 @@ inline constexpr int kLiveKinds = static_cast<int>(LiveKind::configured_mtu) + 1
 struct LiveDifference {
   LiveKind kind = LiveKind::miswired;
   Confidence confidence = Confidence::likely;
-  std::string device;  // whose it is: a name, or several as a host range
-  std::string port;    // "" when it is about the whole device
+  std::string device;  // the device concerned, or several as a host range
+  std::string port;    // "" if it concerns the whole device
   std::string planned;
   std::string seen;
-  std::string message;  // one line with the names in it
-  std::string what;     // the same without names: equal ones can be merged; "" if each is reported separately
+  std::string message;  // one line, including the names
+  std::string what;     // the message without names, for merging equal ones; "" if each is reported separately
   SourceLocation place;
   std::vector<Finding::Related> related;
 };
 
-// Planned cables by what became of them.
+// Planned cables by status.
 struct CableCount {
   std::uint64_t planned = 0;
   std::uint64_t matching = 0;
-  std::uint64_t certain = 0;  // of those, seen from both ends
+  std::uint64_t certain = 0;  // of those, reported by both ends
   std::uint64_t differing = 0;
   std::uint64_t missing = 0;
-  std::uint64_t not_reported = 0;  // no device at either end reported
+  std::uint64_t not_reported = 0;  // neither end sent a report
 };
 
 class LiveComparison {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   LiveComparison(const model::Cluster& cluster, const config::ConfigSet& config, const Sources& sources);
 
   [[nodiscard]] const model::Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const Sources& sources() const { return sources_; }
-  // By kind, then by place.
+  // Sorted by kind, then by location.
   [[nodiscard]] const std::vector<LiveDifference>& differences() const { return differences_; }
   [[nodiscard]] const CableCount& cables() const { return cables_; }
-  // Sentences about what could not be judged.
+  // What could not be checked, as sentences.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -104,9 +104,9 @@ class LiveComparison {
   std::vector<std::string> notes_;
 };
 
-// Counts, then a row for each difference.
+// Counts, then one row per difference.
 [[nodiscard]] Document live_document(const LiveComparison& comparison);
-// The interfaces of one host with the fabric each is on. `cluster` may be null: then it is a guess.
+// The interfaces of one host with their fabrics. `cluster` may be null: then the fabrics are guesses.
 [[nodiscard]] Document discover_document(const config::HostFacts& facts, const model::Cluster* cluster);
 
 }  // namespace weft::check

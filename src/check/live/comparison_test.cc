@@ -1,5 +1,5 @@
-// A small cluster's reports, made from its own cabling plan and then changed in one place: each change must come out as
-// the difference that it is, and as nothing else.
+// Reports of a small cluster, generated from its own cabling plan and then changed in one place: each change must be
+// reported as exactly the right difference, and as nothing else.
 #include "check/live/comparison.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ class Live : public ::testing::Test {
     EXPECT_NE(id, model::kNone<model::PortId>) << name;
     return id;
   }
-  // What `device` would report by LLDP if everything were as planned.
+  // The LLDP report of `device` if everything were as planned.
   config::LldpReport& report(const std::string& device) {
     config::LldpReport out;
     out.system = device;
@@ -94,11 +94,11 @@ class Live : public ::testing::Test {
 };
 using Strings = std::vector<std::string>;
 
-TEST_F(Live, AsPlannedIsNoDifference) {
+TEST_F(Live, PlannedCablingHasNoDifference) {
   load(kEthernet);
   for (const char* device : {"train001", "train002", "be-train-u001-leaf1", "be-train-u001-leaf2"}) report(device);
   EXPECT_EQ(differences(), Strings{});
-  // Backend ports of train001 and train002 on leaves 1 and 2 are seen from both ends.
+  // Backend ports of train001 and train002 on leaves 1 and 2 are reported by both ends.
   EXPECT_EQ(comparison_->cables().certain, 4U);
   EXPECT_EQ(comparison_->cables().missing, 0U);
   EXPECT_EQ(comparison_->cables().planned, cluster_->cables().size());
@@ -117,7 +117,7 @@ TEST_F(Live, TwoHostsSwappedOnALeaf) {
   EXPECT_EQ(comparison_->cables().differing, 2U);
 }
 
-TEST_F(Live, BothEndsSayingSoIsCertain) {
+TEST_F(Live, ReportsFromBothEndsAreCertain) {
   load(kEthernet);
   config::LldpReport& leaf = report("be-train-u001-leaf2");
   const std::string first = cluster_->port_name(cluster_->peer_of(port("train001:be2")));
@@ -138,7 +138,7 @@ TEST_F(Live, TwoRailsOfAHostSwapped) {
   EXPECT_NE(only().message.find("(rails 3 and 4)"), std::string::npos) << only().message;
 }
 
-TEST_F(Live, OnePlugOnTheWrongRail) {
+TEST_F(Live, OneCableOnTheWrongRail) {
   load(kEthernet);
   config::LldpReport& leaf = report("be-train-u001-leaf2");
   on(leaf, cluster_->port_name(cluster_->peer_of(port("train004:be2")))).remote_port = "be5";
@@ -146,14 +146,14 @@ TEST_F(Live, OnePlugOnTheWrongRail) {
   EXPECT_NE(only().message.find("rail 5 on a leaf of rail 2"), std::string::npos) << only().message;
 }
 
-TEST_F(Live, OnePlugOnTheWrongFabric) {
+TEST_F(Live, OneCableOnTheWrongFabric) {
   load(kEthernet);
   config::LldpReport& leaf = report("be-train-u001-leaf2");
   on(leaf, cluster_->port_name(cluster_->peer_of(port("train004:be2")))).remote_port = "sto1";
   EXPECT_EQ(differences(), (Strings{"wrong-fabric train004 sto1"}));
 }
 
-TEST_F(Live, ThreeCablesInARingAreThreeMiswiredOnes) {
+TEST_F(Live, ThreeRotatedCablesAreThreeMiswiredCables) {
   load(kEthernet);
   config::LldpReport& leaf = report("be-train-u001-leaf1");
   Strings ports;
@@ -183,7 +183,7 @@ TEST_F(Live, MissingUnknownAndUnplanned) {
             1);
 }
 
-TEST_F(Live, AReportFromAStrangerIsNamed) {
+TEST_F(Live, ReportFromAnUnknownDeviceIsNamed) {
   load(kEthernet);
   config::LldpReport out;
   out.system = "lab7";
@@ -195,7 +195,7 @@ TEST_F(Live, AReportFromAStrangerIsNamed) {
   EXPECT_EQ(found[0].substr(0, 14), "unknown-device");
 }
 
-TEST_F(Live, ReportsThatContradictEachOther) {
+TEST_F(Live, ContradictingReports) {
   load(kEthernet);
   report("be-train-u001-leaf2");
   config::LldpReport& host = report("train001");
@@ -204,14 +204,14 @@ TEST_F(Live, ReportsThatContradictEachOther) {
   EXPECT_EQ(only().confidence, Confidence::low);
 }
 
-TEST_F(Live, ASilentHostIsANoteAndNotAMissingCable) {
+TEST_F(Live, SilentHostIsANoteNotAMissingCable) {
   load(kEthernet);
   config::LldpReport& leaf = report("be-train-u001-leaf2");
   std::erase_if(leaf.neighbors, [](const config::LldpNeighbor& n) { return n.remote_system == "train004"; });
   EXPECT_EQ(differences(), (Strings{"silent train004 "}));
 }
 
-TEST_F(Live, HostsWithoutAgentsAreNoFinding) {
+TEST_F(Live, HostsWithoutLldpAgentsAreNotReported) {
   load(kEthernet);
   config::LldpReport& leaf = report("be-train-u001-leaf2");
   std::erase_if(leaf.neighbors, [](const config::LldpNeighbor& n) { return n.remote_system.starts_with("train"); });
@@ -221,7 +221,7 @@ TEST_F(Live, HostsWithoutAgentsAreNoFinding) {
 
 TEST_F(Live, PortsKnownByAddressOnly) {
   load(kEthernet);
-  // lldpd on Linux sends the MAC address as port id; the name is in the description, or in no place at all.
+  // lldpd on Linux sends the MAC address as port id; the name is in the description, or missing.
   config::LldpReport& leaf = report("be-train-u001-leaf2");
   for (config::LldpNeighbor& n : leaf.neighbors) {
     if (!n.remote_system.starts_with("train")) continue;
@@ -238,7 +238,7 @@ config::IbEnd adapter(int host, int number) { return {fmt::format("train{:03d} m
 TEST_F(Live, InfiniBandPortNumbersOfTwinPortCages) {
   load(kInfiniBand);
   const LiveNames names(*cluster_, set_);
-  // QM9700: two ports in a cage, so ports 1 and 2 are cage 1, port 64 is the second of cage 32.
+  // QM9700: two ports per cage, so ports 1 and 2 are cage 1, port 64 is the second of cage 32.
   const std::string leaf = cluster_->name_of(cluster_->port(cluster_->peer_of(port("train001:be1"))).device);
   const LiveEnd one = names.infiniband_end({leaf, "", true, 1});
   ASSERT_NE(one.port, model::kNone<model::PortId>);
@@ -271,7 +271,7 @@ TEST_F(Live, InfiniBandSweep) {
   }
   ASSERT_EQ(fabric.links.size(), 32U);
   set_.infiniband.push_back(fabric);
-  // Uplinks are not in it, so the spines were not seen and their cables cannot be judged.
+  // The sweep does not include uplinks, so the spines were not seen and their cables cannot be checked.
   EXPECT_EQ(differences(), Strings{});
   std::swap(set_.infiniband[0].links[0].a, set_.infiniband[0].links[9].a);
   set_.infiniband[0].links[20].speed = "HDR";
@@ -282,7 +282,7 @@ TEST_F(Live, InfiniBandSweep) {
   EXPECT_EQ(only().confidence, Confidence::certain);
 }
 
-TEST_F(Live, InfiniBandSweepOfStrangersIsNoAllClear) {
+TEST_F(Live, InfiniBandSweepOfUnknownDevicesIsReported) {
   load(kInfiniBand);
   config::IbFabric fabric;
   fabric.file = file_;
@@ -295,7 +295,7 @@ TEST_F(Live, InfiniBandSweepOfStrangersIsNoAllClear) {
   const Strings found = differences();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].substr(0, 14), "unknown-device");
-  // One end that is known makes it this fabric's.
+  // With one known end, the sweep belongs to this fabric.
   set_.infiniband[0].links[0].a = adapter(1, 0);
   for (const std::string& text : differences()) EXPECT_EQ(text.find("node01"), std::string::npos) << text;
 }
@@ -304,7 +304,7 @@ TEST_F(Live, InfiniBandSweepOfStrangersIsNoAllClear) {
 
 class LiveHosts : public Live {
  protected:
-  // A host as planned, with kernel names that say nothing.
+  // A host as planned, with kernel interface names that identify nothing.
   config::HostFacts good(const std::string& name) {
     config::HostFacts facts;
     facts.host = name;
@@ -348,7 +348,7 @@ TEST_F(LiveHosts, AsPlanned) {
   EXPECT_EQ(differences(), Strings{});
 }
 
-TEST_F(LiveHosts, EachChangeIsItsOwnDifference) {
+TEST_F(LiveHosts, EachChangeIsASeparateDifference) {
   load(kEthernet);
   const struct {
     const char* expected;
@@ -397,7 +397,7 @@ TEST_F(LiveHosts, EachChangeIsItsOwnDifference) {
   }
 }
 
-TEST_F(LiveHosts, PausesOnTheLosslessPriorityAreFine) {
+TEST_F(LiveHosts, PausesOnTheLosslessPriorityAreNotReported) {
   load(kEthernet);
   set_.hosts.push_back(good("train001"));
   const std::int64_t priority = *cluster_->spec().fabrics->backend->qos->priority;
@@ -405,7 +405,7 @@ TEST_F(LiveHosts, PausesOnTheLosslessPriorityAreFine) {
   EXPECT_EQ(differences(), Strings{});
 }
 
-TEST_F(LiveHosts, KernelNamesBecomePortsThroughAddresses) {
+TEST_F(LiveHosts, KernelNamesAreMappedToPortsByAddress) {
   load(kEthernet);
   set_.hosts.push_back(good("train001"));
   config::LldpReport& host = report("train001");
@@ -421,7 +421,7 @@ TEST_F(LiveHosts, KernelNamesBecomePortsThroughAddresses) {
   EXPECT_EQ(differences(), (Strings{"swapped train001 be1"}));
 }
 
-TEST_F(LiveHosts, MostOfAPoolHandedInFacts) {
+TEST_F(LiveHosts, HostWithoutFactsInAReportingPool) {
   load(kEthernet);
   for (const char* name : {"train001", "train002", "train004"}) set_.hosts.push_back(good(name));
   EXPECT_EQ(differences(), (Strings{"silent train003 "}));

@@ -1,4 +1,4 @@
-// What runs, as tables: the comparison with the design, and the interfaces of one host.
+// Actual state as tables: the comparison with the design, and the interfaces of one host.
 #include <fmt/format.h>
 
 #include "base/text.h"

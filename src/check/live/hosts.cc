@@ -1,4 +1,4 @@
-// Hosts as they were found, against the model: ports, addresses, speeds, GPUs, kernel settings, counters.
+// Compares observed hosts with the model: ports, addresses, speeds, GPUs, kernel settings, counters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ bool is_lossless(const model::QosSpec& qos, std::int64_t priority) {
   return qos.priority.has_value() && *qos.priority == priority;
 }
 
-// The priority a counter is about: rx_prio3_pause (mlx5), rx_pfc_ena_frames_pri3 (bnxt), tx_prio_3_pfc; -1 for none,
-// and for the accumulated durations that go with them.
+// The priority of a pause counter: rx_prio3_pause (mlx5), rx_pfc_ena_frames_pri3 (bnxt), tx_prio_3_pfc; -1 for other
+// counters, including the matching duration counters.
 int priority_of(std::string_view counter) {
   if (counter.find("duration") != std::string_view::npos || counter.find("transition") != std::string_view::npos) {
     return -1;
@@ -95,7 +95,7 @@ class HostComparison {
                       fmt::format("runs at {} instead of {}", seen, planned));
     }
     if (cluster_.fabric(port.fabric).network == model::NetworkKind::infiniband)
-      return;  // no plan for IP over InfiniBand
+      return;  // IP over InfiniBand is not planned
     compare_mtu(guess, interface, port, name);
     compare_address(guess, interface, port, name);
   }
@@ -113,7 +113,7 @@ class HostComparison {
                        const std::string& name) {
     if (port.address.bits == 0 || port.subnet == model::kNone<model::SubnetId> || interface.state == "down") return;
     const model::FabricSpec* fabric = cluster_.find_fabric_spec(port.fabric);
-    if (fabric != nullptr && *fabric->bond && interface.addresses.empty()) return;  // the bond has it
+    if (fabric != nullptr && *fabric->bond && interface.addresses.empty()) return;  // the bond has the address
     const Ipv4Prefix prefix = cluster_.subnet(port.subnet).prefix;
     const std::string planned = fmt::format("{}/{}", to_text(port.address), prefix.length);
     std::string seen;
@@ -129,7 +129,7 @@ class HostComparison {
     difference.what.clear();
   }
 
-  // An interface that is none of the host's planned ports.
+  // An interface that matches none of the host's planned ports.
   void compare_stray(const InterfaceGuess& guess, const config::HostInterface& interface) {
     const bool planned_nowhere = !guess.fabric || *guess.fabric != model::FabricKind::oob;
     if (interface.state != "up" || !planned_nowhere || is_bmc_interface(interface)) return;
@@ -160,7 +160,7 @@ class HostComparison {
       compare_functions(guess, interface, name);
   }
 
-  // The kernel uses the larger of `all` and the interface's own (Documentation/networking/ip-sysctl).
+  // The kernel uses the larger of `all` and the interface's own value (Documentation/networking/ip-sysctl).
   void compare_filter(const InterfaceGuess& guess, const config::HostInterface& interface, const std::string& name) {
     const auto own = sysctl(interface.name, "rp_filter");
     const auto all = sysctl("all", "rp_filter");
@@ -172,7 +172,7 @@ class HostComparison {
   void compare_forwarding(const InterfaceGuess& guess, const config::HostInterface& interface, const std::string& name,
                           std::string_view where) {
     Sysctl own = sysctl(interface.name, "forwarding");
-    if (own.value < 0) own = setting("net.ipv4.ip_forward");  // which sets it on every interface
+    if (own.value < 0) own = setting("net.ipv4.ip_forward");  // sets it on every interface
     if (own.value != 1) return;
     fill_difference(add_difference(LiveKind::forwarding, own.place, name), guess, "0", "1",
                     fmt::format("forwards packets: the host routes into the {} fabric", where));
@@ -269,7 +269,7 @@ class HostComparison {
   const config::HostFacts& facts_;
 };
 
-// Jobs use one index for all ranks (NCCL_IB_GID_INDEX): it must mean a RoCE v2 address on every backend port.
+// Jobs use one index for all ranks (NCCL_IB_GID_INDEX): it must be a RoCE v2 address on every backend port.
 void compare_gids(const LiveContext& parts) {
   std::map<std::vector<int>, std::vector<std::pair<const LiveHost*, const InterfaceGuess*>>> tables;
   for (const LiveHost& host : parts.names.hosts()) {
@@ -309,7 +309,7 @@ void compare_gids(const LiveContext& parts) {
   }
 }
 
-// Where most servers of a pool handed in facts, the rest are worth a line.
+// If most servers of a pool have facts, reports the rest.
 void find_silent_hosts(const LiveContext& parts) {
   std::set<model::DeviceId> present;
   for (const LiveHost& host : parts.names.hosts()) present.insert(host.device);

@@ -1,4 +1,4 @@
-// What the comparisons behind LiveComparison share: their input and their output. Internal to check/live.
+// Input and output shared by the comparisons behind LiveComparison. Internal to check/live.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace weft::check {
 namespace {
 
-// Sixteen-bit groups (Cisco) and colons alike: twelve hexadecimal digits, or "".
+// Accepts sixteen-bit groups (Cisco) and colons: returns twelve hexadecimal digits, or "".
 std::string mac_digits(std::string_view text) {
   std::string digits;
   for (const char c : to_lower(text)) {
@@ -104,12 +104,12 @@ model::PortId LiveNames::adapter_port(model::DeviceId device, std::string_view a
   if (const auto mlx = number_after(adapter, "mlx5_")) number = *mlx;
   if (const auto hca = number_after(adapter, "HCA-")) number = *hca - 1;
   const std::vector<model::PortId> ports = model::infiniband_adapters(cluster_, device);
-  // Renamed after its port of the plan: mlx5_be1.
+  // An adapter renamed after its planned port: mlx5_be1.
   for (const model::PortId id : ports) {
     if (adapter == "mlx5_" + cluster_.port_name(id)) return id;
   }
   if (number < 0 && ports.size() == 1) number = 0;
-  // An adapter with two ports of its own counts them on.
+  // The second port of a dual-port adapter is the next index.
   const std::int64_t index = std::int64_t{number} + std::max(port, 1) - 1;
   if (number < 0 || index >= static_cast<std::int64_t>(ports.size())) return model::kNone<model::PortId>;
   return ports[static_cast<std::size_t>(index)];
@@ -119,7 +119,7 @@ LiveEnd LiveNames::infiniband_end(const config::IbEnd& end) const {
   LiveEnd out;
   std::string_view node = end.node;
   if (end.is_switch) {
-    // Managed switches call themselves "MF0;name:MODEL/U1".
+    // The name of a managed switch is "MF0;name:MODEL/U1".
     if (node.starts_with("MF0;"))
       node = node.substr(4, node.find(':') == std::string_view::npos ? node.size() : node.find(':') - 4);
     out.system = std::string(node);

@@ -1,9 +1,9 @@
-// From the names that devices, kernels and subnet managers use to the ids of the model.
+// Maps names used by devices, kernels and subnet managers to ids of the model.
 //
-// InfiniBand numbers the ports of a switch from 1 through all cages: a cage counts as many as the mode it is used in
-// has pieces, and one that is not cabled as many as at the vendor's radix. On a QM9700 (32 cages, 64 ports) port n is
-// thus piece (n - 1) % 2 of cage (n - 1) / 2. Adapters count through the InfiniBand ports of a host: mlx5_3 and HCA-4
-// are the fourth, backend ports first, unless the host's facts say which interface has that RDMA device.
+// InfiniBand numbers the ports of a switch from 1 across all cages: a cage counts as many ports as its breakout mode
+// has, an uncabled cage as many as at the vendor's radix. On a QM9700 (32 cages, 64 ports) port n is thus breakout port
+// (n - 1) % 2 of cage (n - 1) / 2. Adapters are numbered across the InfiniBand ports of a host: mlx5_3 and HCA-4 are
+// the fourth, backend ports first, unless the host's facts state which interface has that RDMA device.
 #pragma once
 
 #include <map>
@@ -23,10 +23,10 @@ struct LiveEnd {
   model::PortId port = model::kNone<model::PortId>;
   std::string system;     // as reported
   std::string name;       // of the port, as reported
-  bool inferred = false;  // the port was worked out from the other end
+  bool inferred = false;  // the port was inferred from the other end
 };
 
-// A host that handed in facts, and what its interfaces are without looking at cables.
+// A host with facts, and its interfaces classified without cabling.
 struct LiveHost {
   const config::HostFacts* facts = nullptr;
   model::DeviceId device = model::kNone<model::DeviceId>;
@@ -38,10 +38,10 @@ class LiveNames {
   LiveNames(const model::Cluster& cluster, const config::ConfigSet& config);
 
   [[nodiscard]] const std::vector<LiveHost>& hosts() const { return hosts_; }
-  // With or without a domain, in any case; `given` (of DEVICE=PATH) goes before it.
+  // With or without a domain, case-insensitive; `given` (from DEVICE=PATH) has precedence.
   [[nodiscard]] model::DeviceId device(std::string_view system) const;
   [[nodiscard]] model::DeviceId device_of_file(FileId file, std::string_view system) const;
-  // The first of these names that means a cabled port: an interface, a description, a MAC address.
+  // The cabled port that the first matching name refers to: an interface, a description, a MAC address.
   [[nodiscard]] model::PortId port(model::DeviceId device, std::initializer_list<std::string_view> names) const;
   [[nodiscard]] LiveEnd infiniband_end(const config::IbEnd& end) const;
 

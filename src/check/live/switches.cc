@@ -1,5 +1,5 @@
-// Compares switch configurations with the model: host name, AS number, and the settings of each cabled port.
-// Quality of service and isolation have analyses of their own.
+// Compares switch configurations with the model: host name, AS number, and the settings of each cabled port. QoS and
+// isolation have their own analyses.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -78,7 +78,7 @@ class SwitchComparison {
   void compare_mtu(const config::InterfaceConfig& interface, const model::Port& port, const std::string& name) {
     if (!interface.mtu.given() || port.fabric == model::FabricKind::oob) return;
     const model::FabricSpec& fabric = cluster_.data_fabric_spec(port.fabric);
-    if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081 has what hosts notice
+    if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081: what affects hosts
     add_difference(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
                    std::to_string(*interface.mtu),
                    fmt::format("has an MTU of {} bytes instead of {}", *interface.mtu, *fabric.switch_mtu));
@@ -97,7 +97,7 @@ class SwitchComparison {
         fmt::format("is in VLAN {}; the port at the other end is in VLAN {}", *interface.access_vlan, planned));
   }
 
-  // A description is free text; it is wrong only when it names a device of the design, and not the planned one.
+  // A description is free text; it is wrong only if it names a device of the design other than the planned one.
   void compare_description(const config::InterfaceConfig& interface, model::PortId id, const std::string& name) {
     if (!interface.description.given()) return;
     const model::DeviceId far = cluster_.port(cluster_.peer_of(id)).device;
@@ -118,7 +118,7 @@ class SwitchComparison {
                                      difference.device, name, cluster_.name_of(named), difference.planned);
   }
 
-  // Peers given by interface: the far end's number is known from the plan.
+  // Peers given by interface: the far end's AS number is known from the plan.
   void compare_neighbors() {
     for (const config::NeighborConfig& neighbor : config_.neighbors) {
       if (!neighbor.remote_asn.given()) continue;

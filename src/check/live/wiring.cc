@@ -10,7 +10,7 @@
 namespace weft::check {
 namespace {
 
-// Ports first, by number: then every end of a planned cable sorts as the plan does.
+// Ports first, by number: every end of a planned cable then sorts as in the plan.
 auto end_key(const LiveEnd& end) {
   const bool unknown = end.port == model::kNone<model::PortId>;
   return std::tuple(model::index_of(end.port), model::index_of(end.device),
@@ -101,7 +101,7 @@ void LiveWiring::add_infiniband(const config::IbFabric& fabric) {
       report_[model::index_of(end.device)] = SourceLocation{fabric.file, 1, 1};
   }
   if (ours) return;
-  // A sweep of another fabric, or unset names: without a finding this would look as planned.
+  // A sweep of another fabric, or unset names: without a finding the cabling would appear to be as planned.
   LiveDifference difference;
   difference.kind = LiveKind::unknown_device;
   const config::IbEnd& first = fabric.links.front().a;
@@ -113,7 +113,7 @@ void LiveWiring::add_infiniband(const config::IbFabric& fabric) {
   parts_.differences.push_back(std::move(difference));
 }
 
-// `both`: the report is of the link as a whole, as a subnet manager sees it.
+// `both`: the report covers both ends of the link, such as one from a subnet manager.
 void LiveWiring::add(LiveEnd local, LiveEnd remote, const SourceLocation& place, bool both, std::int64_t rate_mbps) {
   if (local.port == model::kNone<model::PortId>) infer(local, remote);
   if (remote.port == model::kNone<model::PortId>) infer(remote, local);
@@ -133,8 +133,8 @@ void LiveWiring::add(LiveEnd local, LiveEnd remote, const SourceLocation& place,
   links_.push_back(std::move(link));
 }
 
-// A host whose port has a name that no file explains: it is the one that the plan leads from the far port, or the only
-// one that the plan leads to the far switch.
+// Infers the port of a host that reported an unknown port name: the port planned for the far port, or the only one
+// planned for the far switch.
 void LiveWiring::infer(LiveEnd& unknown, const LiveEnd& known) const {
   if (unknown.device == model::kNone<model::DeviceId> || known.port == model::kNone<model::PortId>) return;
   if (cluster_.group_of(unknown.device).kind == model::DeviceKind::network_switch) return;
@@ -185,7 +185,7 @@ bool LiveWiring::is_planned(const LiveLink& link) const {
          cluster_.peer_of(link.a.port) == link.b.port;
 }
 
-// A port has one cable. Where reports give it two, the one that both ends report is used, then the planned one.
+// A port has one cable. If reports contain two, prefers the one that both ends report, then the planned one.
 void LiveWiring::drop_contradictions() {
   const auto weight = [&](const LiveLink& link) {
     return (link.from_a && link.from_b ? 2 : 0) + (is_planned(link) ? 1 : 0);
@@ -202,7 +202,7 @@ void LiveWiring::drop_contradictions() {
       }
     }
   }
-  // A link that lost at one end holds nothing at the other either.
+  // A link dropped at one end is also removed at the other.
   for (std::uint32_t& holder : at_) {
     if (holder != 0 && links_[holder - 1].dropped) holder = 0;
   }
@@ -242,7 +242,7 @@ LiveDifference& LiveWiring::add_difference(LiveKind kind, const LiveLink& link, 
   return parts_.differences.back();
 }
 
-// Host ports have a fabric and a rail; so have the leaves they may be cabled to.
+// Host ports have a fabric and a rail; so do the leaves they may be cabled to.
 LiveKind LiveWiring::kind_of(const LiveLink& link) const {
   const model::Port& x = cluster_.port(link.a.port);
   const model::Port& y = cluster_.port(link.b.port);
@@ -262,7 +262,7 @@ LiveKind LiveWiring::kind_of(const LiveLink& link) const {
              : LiveKind::wrong_rail;
 }
 
-// Two cables whose ends at one side were exchanged: a-b' and a'-b instead of a-b and a'-b'.
+// Two cables swapped at one side: a-b' and a'-b instead of a-b and a'-b'.
 bool LiveWiring::find_swap(std::size_t index) {
   LiveLink& link = links_[index];
   const model::PortId a_meant = cluster_.peer_of(link.a.port);
@@ -342,7 +342,7 @@ void LiveWiring::classify_link(std::size_t index) {
   } else {
     const bool a_ours = link.a.device != model::kNone<model::DeviceId>;
     const bool b_ours = link.b.device != model::kNone<model::DeviceId>;
-    if (!a_ours && !b_ours) return;                           // the report itself is from a stranger
+    if (!a_ours && !b_ours) return;                           // the report itself is from an unknown device
     const bool about_a = a_ours && (link.from_a || !b_ours);  // prefer the end that reports it
     const LiveEnd& about = about_a ? link.a : link.b;
     LiveDifference& difference = add_difference(LiveKind::unplanned, link, about);
@@ -377,7 +377,7 @@ void LiveWiring::check_cables() {
     const bool could = could_be_missed(cable);
     const std::uint32_t holder = at_[model::index_of(cable.a)];
     const bool matching = holder != 0 && is_planned(links_[holder - 1]);
-    // Where something else is on the port, its planned neighbor cannot be seen there.
+    // If the port has another neighbor, its planned neighbor cannot be seen there.
     if (could && reported(a) && (matching || !touched_[model::index_of(cable.a)])) awaited_[model::index_of(b)] = true;
     if (could && reported(b) && (matching || !touched_[model::index_of(cable.b)])) awaited_[model::index_of(a)] = true;
     if (matching) {
@@ -413,8 +413,8 @@ void LiveWiring::report_missing(const model::Cable& cable) {
   parts_.differences.push_back(std::move(difference));
 }
 
-// A device that no neighbor sees is reported only if most of its kind are seen: a pool without LLDP agents is a
-// decision, one host without is a fault.
+// A device that no neighbor reports is a finding only if most of its group are seen: a pool without LLDP agents is
+// intentional, a single host without one is a fault.
 void LiveWiring::check_silent_group(const model::DeviceGroup& group) {
   std::size_t expected = 0;
   std::vector<std::string> silent;

@@ -7,16 +7,16 @@
 
 namespace weft::check {
 
-// A link from a report. Ends are in the order of the plan's ids, so that both reports of it give the same.
+// A link from a report. Ends are ordered by the plan's ids, so the reports from both ends are equal.
 struct LiveLink {
   LiveEnd a;
   LiveEnd b;
-  bool from_a = false;  // a's own device reports it
+  bool from_a = false;  // reported by a's own device
   bool from_b = false;
   SourceLocation place;        // the first report
-  SourceLocation other_place;  // the other end's, where there is one
+  SourceLocation other_place;  // the other end's report, if any
   std::int64_t rate_mbps = 0;
-  bool dropped = false;  // another report of the same port counts for more
+  bool dropped = false;  // superseded by another report of the same port
   bool told = false;     // already part of a difference
 };
 
@@ -54,10 +54,10 @@ class LiveWiring {
   const model::Cluster& cluster_;
   std::vector<LiveLink> links_;
   std::vector<std::uint32_t> at_;       // link of each port + 1; 0: none
-  std::vector<SourceLocation> report_;  // by device: where its list of neighbors begins, if it reported one
-  std::vector<bool> touched_;           // by port: mentioned by a report
-  std::vector<bool> seen_;              // by device: some report mentions it
-  std::vector<bool> awaited_;           // by device: a device that reported has a cable to it
+  std::vector<SourceLocation> report_;  // by device: start of its neighbor list, if it sent one
+  std::vector<bool> touched_;           // by port: mentioned in a report
+  std::vector<bool> seen_;              // by device: mentioned in some report
+  std::vector<bool> awaited_;           // by device: a reporting device has a cable to it
 };
 
 }  // namespace weft::check

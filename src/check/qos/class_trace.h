@@ -1,7 +1,7 @@
-// Traces the class of service of RDMA traffic from the application over NIC and switches to the other NIC, data and
-// congestion notifications, both directions, and records at every step what was decided, by which line, and whether the
-// packet is still lossless and marked. Each vendor's file is right by itself; only this walk sees that they disagree.
-// A missing setting is "unknown": neither assumed to be right nor reported as wrong.
+// Traces the class of service of RDMA traffic from the application through NIC and switches to the remote NIC: data and
+// congestion notifications, both directions. Each step records the decision, the line that made it, and whether the
+// packet is still lossless and marked. Each vendor's file can be correct by itself; only the end-to-end trace shows
+// mismatches. A missing setting is "unknown": it is neither assumed correct nor reported as wrong.
 #pragma once
 
 #include <cstdint>
@@ -23,89 +23,89 @@ enum class SaidBy : std::uint8_t { file, intent, vendor, nobody };
 [[nodiscard]] std::string_view to_text(Flow flow);
 [[nodiscard]] std::string_view to_text(StepVerdict verdict);
 
-// Why a step is not in order. Rules pick theirs by this.
+// Why a step failed. Rules select their findings by cause.
 enum class Cause : std::uint8_t {
   none,
-  application_unmarked,    // the library's default traffic class 0, and the NIC has no better
+  application_unmarked,    // the library's default traffic class 0, and the NIC sets none either
   nic_unmarked,            // no application sets a class and the NIC's default is 0
-  not_ecn_capable,         // ECT bits missing: switches drop instead of marking
+  not_ecn_capable,         // no ECT bits: switches drop instead of marking
   nic_trust,               // the NIC does not classify by DSCP
-  nic_without_pfc,         // the NIC neither sends nor obeys pauses on the priority
+  nic_without_pfc,         // the NIC neither sends nor honors pause frames on the priority
   nic_without_ecn,         // no congestion control on the NIC
   switch_trust,            // the port does not classify by DSCP
-  port_without_maps,       // other ports of the switch have class maps, this one has none
-  class_lossy,             // the DSCP leads to a class that may drop
-  group_map,               // the class leads to a priority group without headroom
+  port_without_maps,       // other ports of the switch have class maps, this one does not
+  class_lossy,             // the DSCP maps to a class that may drop
+  group_map,               // the class maps to a priority group without headroom
   group_without_headroom,  // no group of the port has headroom
   pfc_off,
   pfc_automatic,
   priority_mismatch,  // the two ends of a link pause different priorities
-  queue_not_paused,   // the egress queue obeys no pause
+  queue_not_paused,   // the egress queue honors no pause
   ecn_off,
-  rewritten,  // another DSCP leaves than came in
+  rewritten,  // the egress DSCP differs from the ingress DSCP
   watchdog_off,
   notice_lossless,   // congestion notifications use a class that can be paused
-  notice_with_data,  // ... the data's own
+  notice_with_data,  // ... the same class as the data
   notice_not_strict,
   data_strict,
 };
 
 struct TraceStep {
   std::string hop;     // "NCCL", "train001:be1", "be-leaf1:p1/1"
-  std::string device;  // "be-leaf1", the NIC template or the job; "" when it is the cluster file's
+  std::string device;  // "be-leaf1", the NIC template or the job; "" for the cluster file
   std::string what;    // "DSCP -> TC"
   std::string value;   // "26 -> 3"
-  std::string why;     // of what is not in order: a sentence without its end
-  std::string path;    // the object that decides, in its own dialect
+  std::string why;     // the problem, as a sentence without a period
+  std::string path;    // the deciding object, in its own dialect
   SourceLocation place;
-  SourceLocation near;  // the port, template or job, where no line decides
+  SourceLocation near;  // the port, template or job, if no line decides
   SaidBy said_by = SaidBy::nobody;
   StepVerdict verdict = StepVerdict::ok;
   Cause cause = Cause::none;
 };
 
-// One direction of one kind of packet.
+// One direction of one kind of packet: data or notifications.
 struct TraceLeg {
   bool notice = false;  // congestion notification packets; otherwise data
   bool backward = false;
   std::string from;  // "train001:be1"
   std::string to;
   int dscp = -1;           // as sent; -1: unknown
-  std::size_t marked = 0;  // index of the step that decided it
+  std::size_t marked = 0;  // index of the step that set it
   std::vector<TraceStep> steps;
 
-  // The first step with this verdict; null when there is none.
+  // The first step with this verdict; null if there is none.
   [[nodiscard]] const TraceStep* first(StepVerdict verdict) const;
-  // Lossless and marked all the way as far as is known, respectively free of warnings for notifications.
+  // Data: lossless and marked end to end, as far as known. Notifications: free of warnings.
   [[nodiscard]] StepVerdict verdict() const;
 };
 
 struct Trace {
   Flow flow = Flow::nccl;
   model::FabricKind fabric = model::FabricKind::backend;
-  bool has_fabric = false;  // a cluster file was there
+  bool has_fabric = false;  // a cluster file was given
   std::string from;
   std::string to;
-  std::vector<TraceLeg> legs;  // data there and back, notifications there and back
+  std::vector<TraceLeg> legs;  // data forward and back, notifications forward and back
 };
 
 struct TraceRequest {
-  std::string from;  // device names; "" to choose
+  std::string from;  // device names; "" to choose automatically
   std::string to;
   Flow flow = Flow::nccl;
   int rail = 0;   // from 1; 0: the first
-  int dscp = -1;  // instead of what the application and the NIC mark
+  int dscp = -1;  // overrides the marking of the application and the NIC
 };
 
-// Any two servers. Without a cluster: through the switches of the set in the order given.
+// Between any two servers. Without a cluster: through the switches of the set in the given order.
 [[nodiscard]] Result<Trace> trace_class(const model::Cluster* cluster, const config::ConfigSet& config,
                                         const Sources& sources, const TraceRequest& request);
 [[nodiscard]] Document trace_document(const Trace& trace, const Sources& sources);
 // "data leaves the lossless class at be-leaf1:p1/1: DSCP 0 maps to ...; decided by leaf.json:210:5 DSCP_TO_TC_MAP|..."
 [[nodiscard]] std::string verdict_sentence(const TraceLeg& leg, const Sources& sources);
 
-// The traces that rules look at: one through every kind of port that the files and the cluster file describe, however
-// large the cluster. Equal outcomes are kept once.
+// The traces that rules use: one through every kind of port that the configuration and the cluster file describe,
+// independent of cluster size. Equal results are kept once.
 class ClassTraces {
  public:
   ClassTraces(const model::Cluster* cluster, const config::ConfigSet& config, const Sources& sources);

@@ -9,7 +9,7 @@
 namespace weft::check {
 namespace {
 
-// SONiC's generic maps in short: DSCP 3 and 4 lossless, 46 and 48 their own classes, everything else class 1.
+// Excerpt of SONiC's generic maps: DSCP 3 and 4 lossless, 46 and 48 their own classes, everything else class 1.
 std::string sonic_generic() {
   std::string map;
   for (int dscp = 0; dscp < 64; ++dscp) {
@@ -67,7 +67,7 @@ nv set interface swp1-2 type swp
 nv set qos roce
 )";
 
-// The operator's template. `qos` and `raw` are what it says beyond `enabled`.
+// The operator's template. `qos` and `raw` are its settings besides `enabled`.
 std::string nic(const std::string& qos, const std::string& raw = "") {
   std::string out = R"(apiVersion: configuration.net.nvidia.com/v1alpha1
 kind: NicConfigurationTemplate
@@ -117,7 +117,7 @@ struct Set {
     EXPECT_TRUE(trace.ok());
     return trace.ok() ? *trace : Trace{};
   }
-  // "leaf.json:12" of a step.
+  // Location of a step as "leaf.json:12".
   [[nodiscard]] std::string at(const TraceStep* step) const {
     if (step == nullptr) return "";
     const std::string full = sources.describe(step->place);
@@ -136,7 +136,7 @@ std::string line_of(const std::string& path, const std::string& text, const std:
 const TraceLeg& data(const Trace& trace) { return trace.legs.at(0); }
 const TraceLeg& notices(const Trace& trace) { return trace.legs.at(2); }
 
-// NVIDIA's operator default (ToS 0, CNP DSCP 4) before SONiC's generic maps: data lossy, notifications lossless.
+// NVIDIA's operator default (ToS 0, CNP DSCP 4) with SONiC's generic maps: data lossy, notifications lossless.
 TEST(ClassTrace, OperatorDefaultAndSonicGenericMapsDisagree) {
   Set set;
   const std::string leaf = sonic_generic();
@@ -164,7 +164,7 @@ TEST(ClassTrace, OperatorDefaultAndSonicGenericMapsDisagree) {
   EXPECT_NE(sentence.find("DSCP_TO_TC_MAP|AZURE|0"), std::string::npos) << sentence;
 }
 
-// The same NIC before `nv set qos roce`: both are best effort.
+// The same NIC with `nv set qos roce`: both are best effort.
 TEST(ClassTrace, OperatorDefaultAndCumulusRoceDisagree) {
   Set set;
   set.add("nic.yaml", nic(""));
@@ -180,7 +180,7 @@ TEST(ClassTrace, OperatorDefaultAndCumulusRoceDisagree) {
   EXPECT_EQ(notice->cause, Cause::notice_not_strict);
 }
 
-// NCCL's default, whatever the switch; the NIC has no default of its own that would help.
+// NCCL's default is unmarked on any switch; the NIC has no default to replace it.
 TEST(ClassTrace, NcclDefaultIsUnmarkedEverywhere) {
   for (const bool cumulus : {false, true}) {
     Set set;
@@ -201,8 +201,8 @@ TEST(ClassTrace, NcclDefaultIsUnmarkedEverywhere) {
   }
 }
 
-// A NIC set up by the book (ToS 106, CNP 48) before SONiC's generic maps, where DSCP 26 is class 1.
-TEST(ClassTrace, BookNicAndSonicGenericMapsDisagree) {
+// A NIC with the recommended marking (ToS 106, CNP 48) and SONiC's generic maps, where DSCP 26 is class 1.
+TEST(ClassTrace, RecommendedNicAndSonicGenericMapsDisagree) {
   Set set;
   const std::string leaf = sonic_generic();
   set.add("nic.yaml", nic(kGoodQos, kGoodCnp));
@@ -217,7 +217,7 @@ TEST(ClassTrace, BookNicAndSonicGenericMapsDisagree) {
   EXPECT_EQ(notice->cause, Cause::notice_not_strict);
 }
 
-// Gaudi marks data 24 and acknowledgements 16: neither is lossless to the generic SONiC file.
+// Gaudi marks data 24 and acknowledgements 16: neither is lossless in the generic SONiC file.
 TEST(ClassTrace, GaudiMarkingsAndSonicGenericMapsDisagree) {
   Set set;
   const std::string leaf = sonic_generic();
@@ -260,7 +260,7 @@ TEST(ClassTrace, TrafficClassWithoutEctIsNeverMarked) {
   EXPECT_EQ(set.at(unmarked), "job.yaml:10");
 }
 
-// UCX takes 106 by itself on RoCE v2.
+// UCX uses 106 by default on RoCE v2.
 TEST(ClassTrace, UcxMarksByDefault) {
   Set set;
   set.add("nic.yaml", nic("", kGoodCnp));
@@ -291,8 +291,8 @@ TEST(ClassTrace, NicWithoutPfcOnItsPriorityIsLossy) {
   EXPECT_EQ(lossy->cause, Cause::nic_without_pfc);
 }
 
-// A switch whose file says nothing of classes is not called lossless, nor lossy.
-TEST(ClassTrace, SilenceIsUnknown) {
+// A switch whose file does not configure classes is neither lossless nor lossy.
+TEST(ClassTrace, MissingSettingsAreUnknown) {
   Set set;
   set.config.switches.emplace_back();
   set.config.switches[0].hostname = config::Setting<std::string>("leaf", SourceLocation{}, "hostname");
@@ -303,7 +303,7 @@ TEST(ClassTrace, SilenceIsUnknown) {
   EXPECT_NE(verdict_sentence(data(trace), set.sources).find("is not proven lossless"), std::string::npos);
 }
 
-TEST(ClassTrace, WithoutAnythingThereIsAnError) {
+TEST(ClassTrace, EmptyInputIsAnError) {
   const Set set;
   EXPECT_FALSE(trace_class(nullptr, set.config, set.sources, {}).ok());
 }
@@ -312,7 +312,7 @@ TEST(ClassTrace, WithoutAnythingThereIsAnError) {
 
 std::unique_ptr<model::Loaded> pod() { return model::load_cluster(source_dir() + "/examples/pod16.yaml", {}); }
 
-TEST(ClassTrace, IntentOfTheClusterFileIsLosslessAndNamesItsLines) {
+TEST(ClassTrace, ClusterFileIntentIsLosslessAndNamesItsLines) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const config::ConfigSet none;
@@ -338,7 +338,7 @@ TEST(ClassTrace, IntentOfTheClusterFileIsLosslessAndNamesItsLines) {
   EXPECT_NE(shown.find("lossless and marked on the whole path"), std::string::npos);
 }
 
-TEST(ClassTrace, RefusesWhatTheModelDoesNotHave) {
+TEST(ClassTrace, RejectsInvalidRequests) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const config::ConfigSet none;
@@ -353,7 +353,7 @@ TEST(ClassTrace, RefusesWhatTheModelDoesNotHave) {
   EXPECT_FALSE(refused({"", "", Flow::nccl, 0, 63}));
 }
 
-TEST(TraceRoute, CrossesTheFirstCommonSpineAndComesBack) {
+TEST(TraceRoute, CrossesFirstCommonSpineAndReverses) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;
@@ -370,8 +370,8 @@ TEST(TraceRoute, CrossesTheFirstCommonSpineAndComesBack) {
   EXPECT_EQ(back.hops.front().in, route->hops.back().out);
 }
 
-// Every cabled port of the data fabrics lies on some way between two servers, and the way is whole.
-TEST(TraceRoute, ThereIsAWayThroughEveryPort) {
+// Every cabled port of the data fabrics is on some route between two servers, and the route is complete.
+TEST(TraceRoute, EveryPortIsOnSomeRoute) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const model::Cluster& cluster = *loaded->cluster;
@@ -403,7 +403,7 @@ TEST(TraceRoute, ThereIsAWayThroughEveryPort) {
   EXPECT_GT(found, 300U);
 }
 
-TEST(ClassTraces, FollowEveryFabricOnceWhenNothingRuns) {
+TEST(ClassTraces, TraceEveryFabricOnceWithoutConfiguration) {
   const auto loaded = pod();
   ASSERT_TRUE(loaded->cluster);
   const config::ConfigSet none;

@@ -16,7 +16,7 @@ namespace weft::check {
 
 namespace {
 
-constexpr std::size_t kMaxTraces = 2000;  // kept; a fleet that is wrong in more ways than this needs no longer list
+constexpr std::size_t kMaxTraces = 2000;  // kept; more distinct faults than this need no longer list
 
 bool has_maps(const config::PortQos& qos) {
   return std::any_of(qos.dscp_to_class.begin(), qos.dscp_to_class.end(),
@@ -43,7 +43,7 @@ bool some_have_maps(const config::SwitchConfig& config) {
   return std::any_of(config.qos.begin(), config.qos.end(), [](const config::PortQos& qos) { return has_maps(qos); });
 }
 
-// Turns routes of the model into plans: every hop with the port settings that its file, or the cluster file, gives it.
+// Turns routes of the model into plans: adds to each hop the port settings from its file or the cluster file.
 class Planner {
  public:
   Planner(const model::Cluster& cluster, const config::ConfigSet& config) : cluster_(cluster) {
@@ -93,10 +93,10 @@ class Planner {
  private:
   const model::Cluster& cluster_;
   std::map<model::DeviceId, const config::SwitchConfig*> files_;
-  std::deque<config::PortQos> intents_;  // of the route at hand
+  std::deque<config::PortQos> intents_;  // of the current route
 };
 
-// A server on another leaf where there is one, so that the way crosses every tier.
+// Uses a server on another leaf if there is one, so the route crosses every tier.
 std::optional<Route> widest_route(const model::Cluster& cluster, model::FabricKind fabric) {
   model::PortId first = model::kNone<model::PortId>;
   std::optional<Route> same_leaf;
@@ -142,13 +142,13 @@ TraceEnd make_end(std::string name, const TraceMarking& marking, const config::N
   return {std::move(name), marking, nic, intent};
 }
 
-// What makes two traces the same to a reader: which lines are wrong, and why.
+// Key that is equal for traces with the same wrong lines and causes.
 std::string signature(const Trace& trace) {
   std::string out = fmt::format("{}/{}", static_cast<int>(trace.flow), static_cast<int>(trace.fabric));
   for (const TraceLeg& leg : trace.legs) {
     for (const TraceStep& step : leg.steps) {
       if (step.cause == Cause::none && step.verdict != StepVerdict::unknown) continue;
-      // A default has no line; then the device distinguishes two of them.
+      // A default has no line; the device distinguishes them.
       const std::string where = step.place.known()
                                     ? fmt::format("{}:{}:{}", step.place.file, step.place.line, step.place.column)
                                 : step.said_by == SaidBy::intent ? step.path
@@ -198,14 +198,14 @@ void trace_ends(const model::Cluster& cluster, const Route& route, Planner& plan
   planner.forget_intents();
 }
 
-// One way through every kind of port of every device that has a file, with the marking that was meant: what the ends
-// really mark is judged once, on the widest route.
+// One route through every kind of port of every device with a file, using the intended marking: the actual marking of
+// the ends is checked once, on the widest route.
 void trace_files(const model::Cluster& cluster, Planner& planner, const Ends& ends, Flow flow, Collector& out) {
   TraceMarking meant;
   meant.name = to_text(flow);
   meant.intent = true;
   std::set<std::pair<const config::PortQos*, model::Tier>>
-      seen;  // a file that many devices share is followed once for each tier
+      seen;  // a file shared by many devices is traced once per tier
   for (const auto& [device, file] : planner.files()) {
     if (cluster.group_of(device).fabric != fabric_of(flow)) continue;
     const model::Tier tier = cluster.group_of(device).tier;
@@ -233,7 +233,7 @@ std::vector<Flow> flows_of(const config::ConfigSet& config) {
   return flows;
 }
 
-// The ports that represent a switch when no cluster file describes its neighbors: the first two with classes.
+// The ports used for a switch if no cluster file describes its neighbors: the first two with classes.
 TraceHop hop_without_cluster(const config::SwitchConfig& config) {
   TraceHop hop;
   hop.device = config.hostname.known() ? *config.hostname : "switch";

@@ -1,5 +1,5 @@
-// The QoS settings that the cluster file implies for a port, a NIC and a job, in the form of real configuration. If a
-// device has no configuration file, traces and rules use these instead. Defaults are marked as such.
+// QoS settings that the cluster file implies for a port, a NIC and a job, in the same form as parsed configuration.
+// Traces and rules use them for devices without a configuration file. Defaults are marked as defaults.
 #pragma once
 
 #include <array>
@@ -13,14 +13,13 @@ namespace weft::check {
 
 // "fabrics.backend.qos.dscp"
 [[nodiscard]] std::string qos_path(model::FabricKind fabric, std::string_view key);
-// The fabric is Ethernet, built, and asks for a lossless class.
+// Whether the fabric is built, Ethernet, and has a lossless class in the cluster file.
 [[nodiscard]] bool has_lossless_class(const model::Cluster& cluster, model::FabricKind fabric);
 
-// A cabled switch port of a data fabric. Headroom follows the chip, the speed and the cable.
+// For a cabled switch port of a data fabric. Headroom depends on the chip, the speed and the cable.
 [[nodiscard]] config::PortQos intent_port_qos(const model::Cluster& cluster, model::PortId port);
 [[nodiscard]] config::NicConfig intent_nic(const model::Cluster& cluster, model::FabricKind fabric);
-// The traffic class (type of service byte) that jobs are given: `workload.environment`, or the one that belongs to the
-// fabric's DSCP.
+// The traffic class (type of service byte) set for jobs: from `workload.environment`, else from the fabric's DSCP.
 [[nodiscard]] config::Setting<int> intent_traffic_class(const model::Cluster& cluster, model::FabricKind fabric,
                                                         std::string_view variable);
 

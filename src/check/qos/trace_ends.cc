@@ -12,7 +12,7 @@ namespace weft::check {
 
 namespace {
 
-// UCX takes this for "auto" on RoCE v2 (openucx/ucx #3061), NCCL takes 0 (src/transport/net_ib).
+// Defaults: UCX uses this for "auto" on RoCE v2 (openucx/ucx #3061), NCCL uses 0 (src/transport/net_ib).
 constexpr int kUcxDefault = 106;
 constexpr int kNcclDefault = 0;
 constexpr std::size_t kMaxMarkings = 64;
@@ -39,7 +39,7 @@ config::Setting<int> library_default(Flow flow, const SourceLocation& place) {
   return out;
 }
 
-// nccl.conf on the hosts gives every job what it does not set itself.
+// nccl.conf on the hosts applies to every job that does not set the variable itself.
 config::Setting<int> host_wide(const config::ConfigSet& config, Flow flow) {
   if (flow != Flow::nccl) return {};
   for (const config::SettingsFile& file : config.settings) {
@@ -51,7 +51,7 @@ config::Setting<int> host_wide(const config::ConfigSet& config, Flow flow) {
   return {};
 }
 
-// `nvme connect --tos`, as discovery.conf or a unit file has it.
+// `nvme connect --tos`, from discovery.conf or a unit file.
 void add_nvme(const config::ConfigSet& config, std::vector<TraceMarking>& out) {
   for (const config::SettingsFile& file : config.settings) {
     if (file.kind != config::SettingsFile::Kind::nvme) continue;
@@ -88,7 +88,7 @@ bool uses_ucx(const config::AppConfig& app) {
                      [](const config::AppConfig::Variable& variable) { return variable.name.starts_with("UCX_"); });
 }
 
-// The fabric a template is named after, if its name contains one.
+// Whether the template's name contains the fabric's name.
 bool named_after(const config::NicConfig& nic, model::FabricKind fabric) {
   static constexpr std::array<std::array<std::string_view, 3>, model::kFabrics> kHints = {
       {{"backend", "compute", "rail"},
@@ -131,8 +131,8 @@ TraceMarking marking_of(const config::ConfigSet& config, const config::AppConfig
   if (variable != nullptr) out.traffic_class = number_setting(*variable);
   if (!out.traffic_class.known()) out.traffic_class = host_wide(config, flow);
   out.explicitly = out.traffic_class.known();
-  // Variables that come from a ConfigMap or from mpirun are not seen here: then nothing is known. An environment file
-  // by itself is all there is to go by.
+  // Variables from a ConfigMap or from mpirun are not visible here: the marking is then unknown. A stand-alone
+  // environment file is used as it is.
   const bool hidden = app.more_environment && app.kind != "environment";
   if (!out.traffic_class.known() && !hidden) out.traffic_class = library_default(flow, app.place);
   return out;

@@ -18,7 +18,7 @@ int height(const model::Cluster& cluster, model::DeviceId id) {
   return group.kind == model::DeviceKind::network_switch ? static_cast<int>(group.tier) : 0;
 }
 
-// Ports of a switch that belong to the fabric it serves, and the device behind each.
+// Ports of a switch that belong to its fabric, and the device behind each.
 struct Neighbor {
   model::PortId port = model::kNone<model::PortId>;
   model::PortId peer = model::kNone<model::PortId>;
@@ -41,10 +41,10 @@ std::vector<Neighbor> neighbors(const model::Cluster& cluster, model::DeviceId i
   return out;
 }
 
-// From a switch down to a server: the ports passed, as (out of this switch, into the next), the server's port last.
+// The path from a switch down to a server: ports as (out of this switch, into the next), ending with the server's port.
 struct Descent {
   model::PortId out = model::kNone<model::PortId>;  // of the switch it starts at
-  std::vector<RouteHop> hops;                       // of the switches below, seen downwards
+  std::vector<RouteHop> hops;                       // of the switches below, top down
   model::PortId server = model::kNone<model::PortId>;
 };
 
@@ -66,7 +66,7 @@ std::optional<Descent> descend_by(const model::Cluster& cluster, const Neighbor&
   return out;
 }
 
-// A way down from `id` that avoids one of its ports and, where it can, the device behind that port.
+// A path down from `id` that avoids one of its ports and, if possible, the device behind that port.
 std::optional<Descent> descend(const model::Cluster& cluster, model::DeviceId id, model::PortId avoid,
                                model::PortId not_server) {
   const std::vector<Neighbor> below = neighbors(cluster, id, false);
@@ -82,7 +82,7 @@ std::optional<Descent> descend(const model::Cluster& cluster, model::DeviceId id
   return std::nullopt;
 }
 
-// server <- ... <- switch: the hops upwards, ending at `into` the switch.
+// server <- ... <- switch: the hops upward, ending at `into` the switch.
 Route climb(const Descent& down) {
   Route route;
   route.from = down.server;
@@ -98,7 +98,7 @@ Route join(const Descent& up_side, model::PortId into, const Descent& down_side)
   return route;
 }
 
-// `leaf` reached over `port`'s uplink from above: out of `top` on the port that leads to it.
+// `leaf` reached through `port`'s uplink from above: out of `top` on the port that leads to it.
 std::optional<Route> route_over_common_switch(const model::Cluster& cluster, model::PortId from, model::PortId leaf_in,
                                               model::DeviceId first, model::PortId to, model::PortId leaf_out,
                                               model::DeviceId last) {
@@ -153,7 +153,7 @@ std::optional<Route> route_through(const model::Cluster& cluster, model::PortId 
   const model::DeviceId other = cluster.port(peer).device;
   const model::DeviceKind kind = cluster.group_of(other).kind;
   if (kind != model::DeviceKind::server && kind != model::DeviceKind::network_switch) return std::nullopt;
-  if (height(cluster, other) > height(cluster, device)) {  // an uplink: over the switch above and down again
+  if (height(cluster, other) > height(cluster, device)) {  // an uplink: through the switch above and down again
     const auto up_side = descend(cluster, device, model::kNone<model::PortId>, model::kNone<model::PortId>);
     if (!up_side) return std::nullopt;
     const auto down_side = descend(cluster, other, peer, up_side->server);
@@ -169,7 +169,7 @@ std::optional<Route> route_through(const model::Cluster& cluster, model::PortId 
   const auto up_side = descend_by(cluster, {port, peer, other}, model::kNone<model::PortId>);
   if (!up_side) return std::nullopt;
   if (const auto down_side = descend(cluster, device, port, up_side->server)) return join(*up_side, port, *down_side);
-  const std::vector<Neighbor> above = neighbors(cluster, device, true);  // alone below this switch: go up
+  const std::vector<Neighbor> above = neighbors(cluster, device, true);  // no other server below this switch: go up
   if (above.empty()) return std::nullopt;
   const auto down_side = descend(cluster, above[0].device, above[0].peer, up_side->server);
   if (!down_side) return std::nullopt;

@@ -1,5 +1,5 @@
-// A path through one fabric of the model, from a server's port to another's, for tracing packets. One
-// deterministic path of the many that hashing may take: the first in port order.
+// A path through one fabric of the model, from one server port to another, for tracing packets. One deterministic path
+// of the many that ECMP hashing may choose: the first in port order.
 #pragma once
 
 #include <optional>
@@ -23,13 +23,13 @@ struct Route {
 
 [[nodiscard]] Route reversed(const Route& route);
 
-// Over one leaf where both ends are on it, otherwise over the first spine (or spine, core, spine) that both leaves
-// reach. Nothing when the fabric does not connect them.
+// Over one leaf if both ends are on it, otherwise over the first spine (or spine, core, spine) that both leaves reach.
+// nullopt if the fabric does not connect them.
 [[nodiscard]] std::optional<Route> route_between(const model::Cluster& cluster, model::PortId from, model::PortId to);
-// Some way that uses this switch port; nothing when no two servers lie on its two sides.
+// A route that uses this switch port; nullopt if no pair of servers communicates through it.
 [[nodiscard]] std::optional<Route> route_through(const model::Cluster& cluster, model::PortId port);
 
-// The port of a server on a fabric and rail (from 0; -1: its first). kNone when it has none.
+// The port of a server on a fabric and rail (from 0; -1: its first). kNone if it has none.
 [[nodiscard]] model::PortId fabric_port(const model::Cluster& cluster, model::DeviceId server, model::FabricKind fabric,
                                         int rail);
 

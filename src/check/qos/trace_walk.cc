@@ -17,14 +17,14 @@ constexpr int kNobody = -2;
 std::size_t slot(int value) { return static_cast<std::size_t>(value); }
 bool is_class(int value) { return value >= 0 && value < config::kClasses; }
 
-// Some DSCP leads somewhere: a map is bound, or the system brings one along.
+// Whether any DSCP is mapped: a map is bound, or the system has a default one.
 bool sorts_by_dscp(const config::PortQos& qos) {
   return std::any_of(qos.dscp_to_class.begin(), qos.dscp_to_class.end(),
                      [](const config::Setting<int>& s) { return s.given() || (s.known() && *s != 0); });
 }
 
-// Priorities that pause on behalf of a group (or stop a queue). A map that is silent means the number itself, as the
-// switch abstraction interface has it.
+// Priorities that pause on behalf of a group (or stop a queue). Without a map entry the priority is the number itself,
+// as in SAI.
 template <class Map>
 std::vector<int> find_pausing_priorities(const config::PortQos& qos, const Map& map, int target) {
   std::vector<int> out;
@@ -119,7 +119,7 @@ class Walk {
   int data_dscp_ = kUnknown;
   SourceLocation near_;
   static constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
-  std::size_t deaf_ = kNoStep;  // step of a NIC that does not pause the traffic's priority
+  std::size_t deaf_ = kNoStep;  // step of a NIC without PFC on the traffic's priority
   int obeyed_ = kUnknown;       // priority on which the sender of this link stops the data
   std::string sender_;
 };
@@ -174,7 +174,7 @@ void Walk::mark_notice() {
   step(from_.name, nic_subject(from_), "CNP DSCP", fmt::format("{}", value), from_.nic->cnp_dscp, from_.intent);
 }
 
-// mlx5: trust dscp gives priority DSCP / 8; trust pcp looks for a VLAN tag, which routed RoCE has not.
+// mlx5: trust dscp results in priority DSCP / 8; trust pcp needs a VLAN tag, which routed RoCE does not have.
 std::optional<int> Walk::nic_priority(const TraceEnd& end, bool sending) {
   if (end.nic == nullptr || !end.nic->trust.known()) return std::nullopt;
   const bool by_dscp = *end.nic->trust == model::TrustMode::dscp;
@@ -190,8 +190,8 @@ std::optional<int> Walk::nic_priority(const TraceEnd& end, bool sending) {
   return priority;
 }
 
-// A NIC that does not pause this priority is at fault only where the network would have kept the class lossless;
-// otherwise it is the class that is wrong, and the switch's map tells more.
+// A NIC without PFC on this priority is the cause only if the network keeps the class lossless; otherwise the class is
+// wrong, and the switch's map is the better location.
 void Walk::blame_nic() {
   if (deaf_ == kNoStep || leg_.first(StepVerdict::lossy) != nullptr) return;
   leg_.steps[deaf_].verdict = StepVerdict::lossy;
@@ -261,7 +261,7 @@ std::optional<int> Walk::classify(const TraceHop& hop) {
   const bool maps = sorts_by_dscp(qos);
   if (!maps && hop.others_have_maps) {
     TraceStep& at = step(hop.in, hop.device, "class maps", "none on this port", config::Setting<int>(), hop.intent);
-    if (leg_.notice) return std::nullopt;  // reported by the data's leg
+    if (leg_.notice) return std::nullopt;  // reported on the data leg
     set_verdict(at, StepVerdict::lossy, Cause::port_without_maps,
                 "the port has no class maps, but other ports of the switch do");
     return std::nullopt;
@@ -285,14 +285,14 @@ std::optional<int> Walk::classify(const TraceHop& hop) {
     step(hop.in, hop.device, "DSCP -> TC", fmt::format("{} -> unknown", dscp_), config::Setting<int>(), hop.intent);
     return std::nullopt;
   }
-  if (trust.verdict == StepVerdict::unknown && maps) leg_.steps.pop_back();  // a bound DSCP map is trust enough
+  if (trust.verdict == StepVerdict::unknown && maps) leg_.steps.pop_back();  // a bound DSCP map implies trust
   step(hop.in, hop.device, by_pcp ? "PCP -> TC" : "DSCP -> TC", fmt::format("{} -> {}", by_pcp ? 0 : dscp_, *to_class),
        to_class, hop.intent);
   return *to_class;
 }
 
-// Blames the line that is wrong: the class map where another class would be lossless, the group map where the class's
-// own group would be, the buffers where none is.
+// Selects the wrong line: the class map if another class would be lossless, the group map if the class's own group
+// would be, the buffers if no group is.
 void Walk::judge_class(const TraceHop& hop, TraceStep& at, int group, int chosen) {
   const config::PortQos& qos = *hop.in_qos;
   const auto lossless = [&](int g) { return qos.groups[slot(g)].lossless.known() && *qos.groups[slot(g)].lossless; };
@@ -386,7 +386,7 @@ void Walk::ingress_pfc(const TraceHop& hop, int group) {
   }
 }
 
-// Whether the pauses that this end sends on `priority` stop the data at the sender of the link.
+// Whether the pauses that this end sends on `priority` stop the data at the sending end of the link.
 void Walk::compare_pfc(const std::string& hop, const std::string& device, int priority, const config::Setting<bool>& by,
                        bool intent) {
   if (obeyed_ == kUnknown || obeyed_ == kNobody || obeyed_ == priority) return;
@@ -478,7 +478,7 @@ void Walk::egress_pause(const TraceHop& hop, int queue) {
   const std::vector<int> priorities = find_pausing_priorities(qos, qos.pfc_to_queue, queue);
   if (priorities.empty()) {
     obeyed_ = kNobody;
-    if (leg_.first(StepVerdict::lossy) != nullptr) return;  // said already
+    if (leg_.first(StepVerdict::lossy) != nullptr) return;  // already reported
     TraceStep& at = step(hop.out, hop.device, "obeys PFC", "none", qos.pfc[slot(queue)], hop.intent);
     set_verdict(at, StepVerdict::lossy, Cause::queue_not_paused,
                 fmt::format("queue {} does not react to pauses: the next hop's headroom overflows", queue));
@@ -515,7 +515,7 @@ std::vector<TraceLeg> walk_legs(const TracePlan& plan) {
   std::vector<TraceLeg> legs;
   legs.push_back(Walk(plan.from, plan.to, false, false).run(plan.hops, plan.dscp, kUnknown));
   legs.push_back(Walk(plan.to, plan.from, false, true).run(back, plan.dscp, kUnknown));
-  // Who receives marked data sends the notification: those of the forward data travel backward.
+  // The receiver of marked data sends the notification: those for forward data travel backward.
   legs.push_back(Walk(plan.to, plan.from, true, true).run(back, kUnknown, legs[0].dscp));
   legs.push_back(Walk(plan.from, plan.to, true, false).run(plan.hops, kUnknown, legs[1].dscp));
   return legs;

@@ -1,4 +1,4 @@
-// The walk behind qos/class_trace.h: given the ends and the hops, already looked up, it makes the legs of a trace.
+// The walk behind qos/class_trace.h: computes the legs of a trace from ends and hops that are already resolved.
 // Independent of clusters, routes and files.
 #pragma once
 
@@ -11,12 +11,12 @@
 
 namespace weft::check {
 
-// What marks the packets of a flow at one end.
+// The source of a flow's marking at one end.
 struct TraceMarking {
   std::string name;                    // "NCCL (Job train)"
   std::string subject;                 // "train"
   SourceLocation place;                // of the job
-  config::Setting<int> traffic_class;  // type of service byte; absent: no application is known
+  config::Setting<int> traffic_class;  // type of service byte; absent: no known application
   bool explicitly = false;             // set by the application, which overrides the NIC
   bool intent = false;
 };
@@ -24,8 +24,8 @@ struct TraceMarking {
 struct TraceEnd {
   std::string name;  // "train001:be1" or the NIC template
   TraceMarking marking;
-  const config::NicConfig* nic = nullptr;  // null: nothing known
-  bool intent = false;                     // the NIC's settings are the cluster file's
+  const config::NicConfig* nic = nullptr;  // null: unknown
+  bool intent = false;                     // the NIC's settings come from the cluster file
 };
 
 struct TraceHop {
@@ -43,7 +43,7 @@ struct TraceHop {
 struct TracePlan {
   TraceEnd from;
   TraceEnd to;
-  std::vector<TraceHop> hops;  // in the direction of `from` to `to`
+  std::vector<TraceHop> hops;  // from `from` to `to`
   int dscp = -1;               // overrides the marking
 };
 

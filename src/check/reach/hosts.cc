@@ -1,4 +1,4 @@
-// Hosts and pods that forward between the networks they are on, and the pods' own networks.
+// Hosts and pods that forward between their networks, and the pods' secondary networks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace weft::check {
 namespace {
 
-// Any number but 0 switches a kernel setting on.
+// Any number but 0 enables a kernel setting.
 bool is_on(std::string_view value) {
   if (value == "true") return true;
   return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos &&
@@ -23,8 +23,8 @@ bool switches_forwarding(std::string_view key) {
   return key == "net.ipv4.ip_forward" || key == "net.ipv4.conf.all.forwarding";
 }
 
-// Where it was switched on, and for what interfaces otherwise. Linux asks the interface that receives a packet, not the
-// one that would send it on (ip-sysctl: conf/interface/forwarding).
+// Where forwarding is enabled, and the per-interface overrides. Linux uses the setting of the receiving interface, not
+// of the sending one (ip-sysctl: conf/interface/forwarding).
 struct Forwarding {
   bool on = false;
   SourceLocation place;
@@ -55,7 +55,7 @@ struct Forwarding {
   }
 };
 
-// Segments a host is on, those first from which it takes packets that are not for itself.
+// Segments of a host: those from which it accepts packets to forward, and all of them.
 struct HostLinks {
   std::set<std::size_t> receives;
   std::set<std::size_t> all;
@@ -70,7 +70,7 @@ struct HostLinks {
   }
 };
 
-// By the model's own names of a server's ports: be1, sto1, fe1.
+// By the model's names of a server's ports: be1, sto1, fe1.
 HostLinks links_of(const ReachModel& model, model::DeviceId device, const Forwarding& forwarding) {
   HostLinks out;
   for (const model::PortId id : model.cluster->ports_of(device)) {
@@ -87,7 +87,7 @@ HostLinks links_of(const ReachModel& model, model::DeviceId device, const Forwar
   return out;
 }
 
-// By the addresses that its interfaces were seen with.
+// By the observed addresses of its interfaces.
 HostLinks links_of(const ReachModel& model, const config::HostFacts& host, const Forwarding& forwarding) {
   HostLinks out;
   for (const config::HostInterface& interface : host.interfaces) {
@@ -101,8 +101,8 @@ HostLinks links_of(const ReachModel& model, const config::HostFacts& host, const
   return out;
 }
 
-// A node that takes packets from some of its segments and puts them into the others; by its default route, into the
-// frontend whatever their destination.
+// A node that forwards packets from some of its segments to the others; its default route sends any destination to the
+// frontend.
 void add_forwarder(ReachModel& model, CrossingKind kind, const std::string& name, const HostLinks& links,
                    const SourceLocation& place, const std::string& text) {
   if (!links.joins(model)) return;
@@ -118,7 +118,7 @@ void add_forwarder(ReachModel& model, CrossingKind kind, const std::string& name
     const ReachHop hop{name, fmt::format("forwards onto {}: {}", model.nodes[segment.in].name, text), place};
     std::vector<Interval> where{interval_of(segment.prefix)};
     if (segment.fabric == model::FabricKind::frontend) where.clear();
-    model.add_edge({node, segment.in, std::move(where), {}, crossing, hop});  // through its port, like all it sends
+    model.add_edge({node, segment.in, std::move(where), {}, crossing, hop});  // through its port, like its own traffic
   }
 }
 
@@ -131,7 +131,7 @@ bool applies_to_group(const ReachModel& model, std::string_view pattern, const m
   return false;
 }
 
-// The value that switches a pod's forwarding on, wherever the object keeps its pod template; null when nothing does.
+// The value that enables forwarding in a pod, anywhere in the object; null if there is none.
 const YamlNode* forwarding_setting(const YamlNode& node) {
   for (const YamlEntry& entry : node.entries) {
     if (entry.key == "sysctls") {
@@ -167,7 +167,7 @@ void ReachModel::add_hosts() {
                     forwarding.place, forwarding.text);
     }
   }
-  // Hosts seen live: those on the same networks are one router.
+  // Hosts observed live: those on the same networks are one router.
   struct LiveRouter {
     std::vector<std::string> hosts;
     Forwarding forwarding;

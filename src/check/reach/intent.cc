@@ -1,4 +1,4 @@
-// What the cluster file intends: segments, VRFs, who may reach the BMCs, and what joins fabrics on purpose.
+// The cluster file's intent: segments, VRFs, access to the BMCs, and intended connections between fabrics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 constexpr model::FabricKind kAllFabrics[] = {model::FabricKind::backend, model::FabricKind::storage,
                                              model::FabricKind::frontend, model::FabricKind::oob};
 
-// Do switches route between the rails? Through spines they do, unless rails are kept apart on purpose; on a single
-// tier only where the rails meet on one leaf.
+// Whether switches route between the rails. With spines they do, unless the rails are isolated on purpose; with a
+// single tier, only if the rails share a leaf.
 bool joins_rails(const model::FabricPlan& plan) {
   if (plan.rails <= 1) return true;
   if (plan.wiring == model::Wiring::rail_only) return false;
@@ -198,12 +198,12 @@ void ReachModel::add_samples() {
   }
 }
 
-// `jump_only`: jump hosts reach everything here, everything answers and reports to them, nothing else passes.
+// `jump_only`: jump hosts reach everything here, replies and reports go to them, all else is denied.
 void ReachModel::make_jump_list() {
   const model::OobSpec& oob = *cluster->spec().fabrics->oob;
   jump_list_.name = "jump_only";
   jump_list_.place = oob.jump_only.place.known() ? oob.jump_only.place : oob.place;
-  jump_list_.permit_rest = true;  // what only passes through
+  jump_list_.permit_rest = true;  // transit traffic
   const auto add = [&](bool permit, const Ipv4Prefix& source, const Ipv4Prefix& destination) {
     config::AclRule rule;
     rule.place = jump_list_.place;

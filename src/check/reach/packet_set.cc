@@ -21,8 +21,8 @@ std::optional<Interval> overlap(const Interval& a, const Interval& b) {
   return both;
 }
 
-// What of `box` is not in `hole`: at most two slabs for each side, disjoint. Slabs are cut in the order of the sides,
-// what remains in the middle being narrowed each time.
+// The part of `box` outside `hole`: at most two disjoint slabs per side, cut in the order of the sides; each cut
+// narrows the middle.
 void subtract_box(const PacketBox& box, const PacketBox& hole, std::vector<PacketBox>& out) {
   if (!intersect(box, hole)) {
     out.push_back(box);
@@ -51,7 +51,7 @@ std::uint32_t wished(const Interval& side, const std::vector<Ipv4>& wishes) {
   for (const Ipv4 wish : wishes) {
     if (side.contains(wish.bits)) return wish.bits;
   }
-  // The first number of a subnet names the subnet: the next one is more likely a host's.
+  // The first address of a subnet is the network address: the next one is more likely a host's.
   return side.low < side.high && (side.low & 0xFFU) == 0 ? side.low + 1 : side.low;
 }
 
@@ -160,7 +160,7 @@ bool PacketSet::contains(const Packet& packet) const {
   return std::any_of(boxes_.begin(), boxes_.end(), [&](const PacketBox& box) { return box.contains(packet); });
 }
 
-// Gives up on detail: one box around all of them.
+// Drops detail: replaces all boxes by one bounding box.
 void PacketSet::limit_boxes() {
   if (boxes_.size() <= kMaxBoxes) return;
   PacketBox hull = boxes_.front();
@@ -214,7 +214,7 @@ PacketSet PacketSet::subtract(const PacketSet& other) const {
 }
 
 void PacketSet::unite(const PacketSet& other) {
-  // Only what is new is added, which keeps the boxes disjoint.
+  // Adds only new packets, to keep the boxes disjoint.
   PacketSet added = boxes_.empty() ? other : other.subtract(*this);
   approximate_ = approximate_ || added.approximate_;
   boxes_.insert(boxes_.end(), added.boxes_.begin(), added.boxes_.end());
@@ -243,7 +243,7 @@ std::optional<Packet> PacketSet::pick(const PacketPreferences& wishes) const {
 
 std::string PacketSet::services() const {
   if (empty()) return "none";
-  // Protocol borders split the axis into bands within which the ports are the same.
+  // Protocol boundaries split the axis into bands with the same ports.
   std::vector<std::uint32_t> starts{0};
   for (const PacketBox& box : boxes_) {
     starts.push_back(box.sides[kProtocol].low);
@@ -296,7 +296,7 @@ bool permits(const config::AclConfig& acl, const Packet& packet) {
 }
 
 std::vector<ShadowedRule> shadowed_rules(const config::AclConfig& acl) {
-  // Comparing each with all before it: beyond this many rules only the first are looked at.
+  // Quadratic in the number of rules: only the first ones are checked.
   constexpr std::size_t kMaxRules = 2000;
   std::vector<ShadowedRule> out;
   const std::size_t count = std::min(acl.rules.size(), kMaxRules);

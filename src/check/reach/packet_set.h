@@ -1,8 +1,7 @@
 // Sets of packet headers, as unions of boxes over source address, destination address, protocol and destination port:
-// the algebra in which access lists and routes are composed (header space analysis, Kazemian et al., NSDI 2012).
-// Bounded: a set that would need more than kMaxBoxes becomes a superset marked `approximate`,
-// so that what is computed from it may call too much reachable, never too little. Source ports, flags and IPv6 are
-// not part of it.
+// the algebra for composing access lists and routes (header space analysis, Kazemian et al., NSDI 2012). Bounded: a set
+// that would need more than kMaxBoxes becomes a superset marked `approximate`, so results may overestimate reachability
+// but never underestimate it. Source ports, flags and IPv6 are not modeled.
 #pragma once
 
 #include <array>
@@ -21,14 +20,14 @@ struct Packet {
   Ipv4 source;
   Ipv4 destination;
   int protocol = 6;  // IANA number; 6 TCP, 17 UDP, 1 ICMP
-  int port = 0;      // destination port; means nothing but for TCP and UDP
+  int port = 0;      // destination port; only meaningful for TCP and UDP
 };
 // "10.60.0.2 -> 10.70.0.2 tcp 22"
 [[nodiscard]] std::string to_text(const Packet& packet);
 // "tcp", "udp", "icmp", "protocol 89"
 [[nodiscard]] std::string protocol_text(int protocol);
 
-struct Interval {  // both ends belong to it
+struct Interval {  // inclusive
   std::uint32_t low = 0;
   std::uint32_t high = 0;
 
@@ -55,7 +54,7 @@ class PacketSet {
   PacketSet() = default;  // empty
   explicit PacketSet(const PacketBox& box) : boxes_{box} {}
   [[nodiscard]] static PacketSet all() { return PacketSet(PacketBox{}); }
-  // All packets: the conservative answer.
+  // All packets: the conservative result.
   [[nodiscard]] static PacketSet unknown();
   // From anywhere in `sources` to anywhere in `destinations`.
   [[nodiscard]] static PacketSet between(const std::vector<Interval>& sources,
@@ -69,17 +68,17 @@ class PacketSet {
   [[nodiscard]] PacketSet intersect(const PacketBox& box) const;
   [[nodiscard]] PacketSet intersect(const PacketSet& other) const;
   [[nodiscard]] PacketSet subtract(const PacketBox& box) const;
-  // An approximate `other` holds packets it should not, so nothing is taken away for it.
+  // An approximate `other` may contain too many packets, so nothing is subtracted for it.
   [[nodiscard]] PacketSet subtract(const PacketSet& other) const;
   void unite(const PacketSet& other);
 
-  // A packet of the set, one with a wished address, TCP and a wished port where the set has such.
+  // A packet of the set, preferably with one of these addresses, TCP and one of these ports.
   struct PacketPreferences {
     std::vector<Ipv4> sources;
     std::vector<Ipv4> destinations;
   };
   [[nodiscard]] std::optional<Packet> pick(const PacketPreferences& wishes) const;
-  // Protocols and ports, regardless of addresses: "all", "none", "tcp 22,443; udp 623".
+  // Protocols and ports, ignoring addresses: "all", "none", "tcp 22,443; udp 623".
   [[nodiscard]] std::string services() const;
 
  private:
@@ -89,24 +88,24 @@ class PacketSet {
   bool approximate_ = false;
 };
 
-// What an access list lets through; the first rule that matches decides.
+// Packets that an access list permits; the first matching rule decides.
 [[nodiscard]] PacketSet apply_acl(const config::AclConfig& acl, const PacketSet& packets);
-// The rule that decides about one packet; null when it is left to the end of the list.
+// The first rule that matches the packet; null if none does.
 [[nodiscard]] const config::AclRule* deciding_rule(const config::AclConfig& acl, const Packet& packet);
 [[nodiscard]] bool permits(const config::AclConfig& acl, const Packet& packet);
-// Rules that no packet reaches because earlier ones of the other kind (permit, deny) take at least one of them: `by`
-// is the first such. Rules that only repeat an earlier one are left out. Indices into AclConfig::rules.
+// Rules that match no packet because earlier rules cover them, at least one with the opposite action (permit or deny);
+// `by` is the first of those. Rules that only repeat an earlier one are left out. Indices into AclConfig::rules.
 struct ShadowedRule {
   std::size_t rule = 0;
   std::size_t by = 0;
 };
 [[nodiscard]] std::vector<ShadowedRule> shadowed_rules(const config::AclConfig& acl);
 
-// Whole address ranges: sorted, disjoint, adjacent ones joined.
+// Sorts and merges overlapping and adjacent address ranges.
 [[nodiscard]] std::vector<Interval> join_intervals(std::vector<Interval> intervals);
-// What of IPv4 is in none of them.
+// The IPv4 addresses that are in none of the intervals.
 [[nodiscard]] std::vector<Interval> complement(const std::vector<Interval>& intervals);
-// The fewest prefixes that make up the range.
+// The smallest set of prefixes that covers exactly the range.
 [[nodiscard]] std::vector<Ipv4Prefix> prefixes_of(const Interval& interval);
 
 }  // namespace weft::check

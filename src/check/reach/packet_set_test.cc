@@ -72,7 +72,7 @@ config::AclConfig random_acl(RandomStream& random) {
   return acl;
 }
 
-// First match wins, read off the rules' own fields without any box.
+// First match wins, evaluated on the fields of the rules without boxes.
 bool passes_by_hand(const config::AclConfig& acl, const Packet& packet) {
   for (const config::AclRule& rule : acl.rules) {
     if (!rule.source.contains(packet.source) || !rule.destination.contains(packet.destination)) continue;
@@ -104,7 +104,7 @@ TEST(PacketSet, AlgebraAgreesWithCounting) {
       ASSERT_EQ(less.contains(packet), x && !y);
       ASSERT_EQ(either.contains(packet), x || y);
     }
-    // Boxes are disjoint, so that their volumes add up to the number of packets.
+    // Boxes are disjoint, so their volumes add up to the number of packets.
     std::uint64_t volume = 0;
     for (const PacketBox& box : a.boxes()) {
       std::uint64_t one = 1;
@@ -135,7 +135,7 @@ TEST(PacketSet, ShadowedRulesMatchNoPacket) {
   std::size_t seen = 0;
   for (int round = 0; round < 200; ++round) {
     config::AclConfig acl = random_acl(random);
-    for (config::AclRule& rule : acl.rules) {  // within the universe, so that counting sees all of a rule
+    for (config::AclRule& rule : acl.rules) {  // keep within the universe, so counting sees all of a rule
       if (rule.protocol < 0) rule.protocol = 1;
       rule.port_high = std::min(rule.port_high, kPorts - 1);
     }
@@ -159,11 +159,11 @@ TEST(PacketSet, ShadowedRulesMatchNoPacket) {
     EXPECT_EQ(found, expected) << round;
     seen += expected.size();
   }
-  EXPECT_GT(seen, 10U);  // the random lists do hold the case
+  EXPECT_GT(seen, 10U);  // the random lists contain the case
 }
 
-TEST(PacketSet, GivesUpUpwards) {
-  // A checkerboard of single addresses needs one box a field: more than the bound.
+TEST(PacketSet, OverflowBecomesASuperset) {
+  // A checkerboard of single addresses needs one box per field: more than the limit.
   PacketSet holes = PacketSet::all();
   Packet inside{Ipv4{1}, Ipv4{1}, 6, 22};
   for (std::uint32_t i = 0; i < 3000 && !holes.approximate(); ++i) {
@@ -174,12 +174,12 @@ TEST(PacketSet, GivesUpUpwards) {
     ASSERT_TRUE(holes.contains(inside));
   }
   EXPECT_TRUE(holes.approximate());
-  EXPECT_TRUE(holes.contains(Packet{Ipv4{0}, Ipv4{0}, 6, 22}));  // too much, but never too little
-  // Nothing may be concluded absent from it.
+  EXPECT_TRUE(holes.contains(Packet{Ipv4{0}, Ipv4{0}, 6, 22}));  // a superset, never a subset
+  // No packet can be ruled out by it.
   EXPECT_FALSE(PacketSet::all().subtract(holes).empty());
 }
 
-TEST(PacketSet, PicksWhatItHolds) {
+TEST(PacketSet, PicksAPacketOfTheSet) {
   RandomStream random(17, "pick");
   for (int round = 0; round < 50; ++round) {
     PacketSet set;

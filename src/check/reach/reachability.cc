@@ -9,10 +9,10 @@
 namespace weft::check {
 namespace {
 
-// An end of a question: one address, or a zone.
+// An end of a query: one address, or a zone.
 struct ReachEnd {
   std::string name;
-  ReachZone zone;  // with the addresses that are meant
+  ReachZone zone;  // with the addresses of the query
 };
 
 ReachEnd end_at(const ReachModel& model, std::string name, Ipv4 address) {
@@ -35,7 +35,7 @@ void ends_of_device(const ReachModel& model, model::DeviceId device, std::string
     if (port.address.bits == 0) continue;
     const std::string name = cluster.port_name(id);
     if (!port_name.empty() && name != port_name) continue;
-    // What a server sends, its operating system sends, not its BMC, unless the BMC was named.
+    // Traffic of a server comes from its operating system, not its BMC, unless the BMC is named.
     if (source && port_name.empty() && server && name == "bmc") continue;
     out.push_back(end_at(model, cluster.full_port_name(id), port.address));
   }
@@ -70,7 +70,7 @@ Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view 
   return Error{ErrorCode::not_found, std::move(message), {}};
 }
 
-// Of the packets asked about: this protocol and port.
+// The packets of the query: this protocol and port.
 PacketSet requested_packets(const ReachZone& from, const ReachZone& to, int protocol, int port) {
   PacketBox box;
   if (protocol >= 0) box.sides[2] = {static_cast<std::uint32_t>(protocol), static_cast<std::uint32_t>(protocol)};
@@ -132,7 +132,7 @@ bool Reachability::allowed(std::size_t from, std::size_t to) const {
     return zone.fabric == static_cast<int>(model::FabricKind::frontend) || zone.kind == ZoneKind::site;
   };
   if (outside(a) && outside(b)) return true;
-  // People come to the jump hosts from the site, by a VPN.
+  // Operators reach the jump hosts from the site through a VPN.
   return (a.kind == ZoneKind::jump && b.kind == ZoneKind::site) ||
          (a.kind == ZoneKind::site && b.kind == ZoneKind::jump);
 }

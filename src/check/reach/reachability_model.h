@@ -1,6 +1,6 @@
-// The graph behind Reachability: nodes that hold packets, edges that let some of them pass. Built in three steps, from
-// the intent (reach/intent.cc), from switch configurations (reach/switches.cc) and from hosts and pods
-// (reach/hosts.cc). Internal to check/.
+// The graph behind Reachability: nodes hold packet sets, edges filter them. Built in three steps: from the intent
+// (reach/intent.cc), from switch configurations (reach/switches.cc), and from hosts and pods (reach/hosts.cc). Internal
+// to check/.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kNoCrossing = 0xFFFFFFFFU;
 struct ReachNode {
   std::string name;  // "VRF `backend`", "backend rail 1"
   int fabric = -1;
-  bool routes = false;  // a routing table, which reports "no route"
+  bool routes = false;  // a routing table, which can report "no route"
 };
 
 struct ReachEdge {
@@ -33,8 +33,8 @@ struct ReachEdge {
   ReachHop hop;
 };
 
-// A host network: one rail, the frontend or the out-of-band network. Hosts send into `in` and are delivered at `out`;
-// between the two lies what the switches filter within the segment.
+// A host network: one rail, the frontend or the out-of-band network. Hosts send into `in` and receive from `out`; the
+// edges between them are the filters that switches apply within the segment.
 struct ReachSegment {
   model::FabricKind fabric = model::FabricKind::oob;
   std::uint32_t rail = 0;
@@ -42,8 +42,8 @@ struct ReachSegment {
   int vlan = 0;
   NodeId in = kNoNode;
   NodeId out = kNoNode;
-  NodeId vrf = kNoNode;  // that routes it, by intent
-  struct Sample {        // a port on it and its address, for witnesses
+  NodeId vrf = kNoNode;  // intended to route it
+  struct Sample {        // a port on it and its address, for example packets
     std::string name;
     model::DeviceId device = model::kNone<model::DeviceId>;
     Ipv4 address;
@@ -52,7 +52,7 @@ struct ReachSegment {
   Sample second;  // of another device
 };
 
-// Addresses that the plan gives to a fabric.
+// Addresses that the plan assigns to a fabric.
 struct AddressSpace {
   Interval range;
   model::FabricKind fabric = model::FabricKind::oob;
@@ -77,7 +77,8 @@ class ReachModel {
   ReachModel(const model::Cluster* cluster, const config::ConfigSet& config);
 
   // --- reach/search.cc
-  // Pushes `packets` from the nodes on. Edges of crossings are open where `open` is empty or says so.
+  // Propagates `packets` from the start nodes. Edges of a crossing are usable if `open` is empty or true for the
+  // crossing.
   [[nodiscard]] ReachSearch search(const std::vector<std::pair<NodeId, PacketSet>>& start,
                                    const std::vector<bool>& open) const;
   [[nodiscard]] ReachSearch search_from(const ReachZone& zone, const std::vector<bool>& open) const;
@@ -92,11 +93,11 @@ class ReachModel {
   // --- building blocks
   NodeId add_node(std::string name, int fabric, bool routes);
   void add_edge(ReachEdge edge);
-  // The crossing of this kind between these nodes, new or one more member of an old one.
+  // The crossing of this kind between these nodes: a new one, or an existing one with one more member.
   std::uint32_t cross(CrossingKind kind, NodeId from, NodeId to, Crossing::Member member);
   [[nodiscard]] const AddressSpace* space_of(Ipv4 address) const;
   [[nodiscard]] const model::Sourced<model::Name>& vrf_of(model::FabricKind kind) const;
-  // The VRF node of a fabric that a device of it takes part in.
+  // The VRF node of a fabric that one of its devices uses.
   [[nodiscard]] NodeId vrf_node(model::FabricKind kind, const model::Device* device) const;
 
   const model::Cluster* cluster = nullptr;
@@ -110,7 +111,7 @@ class ReachModel {
   std::vector<Crossing> crossings;
   std::vector<std::string> shared;
   bool joined[model::kFabrics] = {};
-  std::vector<NodeId> vrfs[model::kFabrics];  // one, or one a rail where nothing joins the rails
+  std::vector<NodeId> vrfs[model::kFabrics];  // one, or one per rail if nothing connects the rails
   NodeId site = kNoNode;
 
  private:
@@ -131,11 +132,11 @@ class ReachModel {
   void add_pods();
 
   friend class SwitchReader;
-  config::AclConfig jump_list_;                           // what `jump_only` means
-  std::vector<bool> gateway_configured_;                  // by segment: real interfaces take the intent's place
-  std::vector<bool> ports_configured_;                    // by segment: filters within it are known
-  std::map<std::string, std::set<std::string>> exports_;  // route target: VRFs that give their routes out under it
-  std::set<std::pair<std::size_t, const config::AclConfig*>> filters_;  // by segment: lists on its ports, null for none
+  config::AclConfig jump_list_;                           // implements `jump_only`
+  std::vector<bool> gateway_configured_;                  // by segment: configured interfaces replace the intent
+  std::vector<bool> ports_configured_;                    // by segment: its filters are known
+  std::map<std::string, std::set<std::string>> exports_;  // route target: VRFs that export routes with it
+  std::set<std::pair<std::size_t, const config::AclConfig*>> filters_;  // by segment: ACLs on its ports, null for none
   std::map<std::pair<std::pair<int, NodeId>, NodeId>, std::uint32_t> crossing_index_;
 };
 

@@ -13,7 +13,7 @@
 namespace weft::check {
 namespace {
 
-// Four data networks as everyone writes them: rails 10.60 and 10.61, storage 10.70, frontend 10.20.50, BMCs 10.128/10.
+// Four networks with typical addresses: rails 10.60 and 10.61, storage 10.70, frontend 10.20.50, BMCs 10.128/10.
 constexpr const char* kCluster = R"(weft: 1
 name: t
 pools:
@@ -110,7 +110,7 @@ TEST(Reachability, IntentKeepsFabricsApart) {
   const Reachability reachability(loaded->cluster.get(), {}, loaded->sources);
   EXPECT_EQ(open_pairs(reachability), Pairs{});
   EXPECT_TRUE(reachability.crossings().empty());
-  // What must work does.
+  // Intended traffic is allowed.
   const auto yes = [&](std::string_view from, std::string_view to) {
     return reachability.between(zone(reachability, from), zone(reachability, to)).reachable();
   };
@@ -120,7 +120,7 @@ TEST(Reachability, IntentKeepsFabricsApart) {
   EXPECT_TRUE(yes("site", "frontend"));
   EXPECT_TRUE(yes("jump", "oob"));
   EXPECT_TRUE(yes("oob", "jump"));
-  EXPECT_FALSE(yes("oob", "oob"));  // jump_only: not even from BMC to BMC
+  EXPECT_FALSE(yes("oob", "oob"));  // jump_only: not even between BMCs
 }
 
 TEST(Reachability, IntendedRoutesOpenBothWays) {
@@ -132,8 +132,8 @@ TEST(Reachability, IntendedRoutesOpenBothWays) {
             (Pairs{"storage>site", "site>storage", "storage>frontend", "frontend>storage"}));
 }
 
-TEST(Reachability, JumpOnlyGuardsBmcsBehindAGateway) {
-  // The list lets nothing in but jump hosts; what leaves is not its business.
+TEST(Reachability, JumpOnlyProtectsBmcsBehindAGateway) {
+  // The list admits only jump hosts; it does not filter outgoing traffic.
   EXPECT_EQ(open_pairs(*load("entry: vpn", "entry: vpn, gateway: frontend")),
             (Pairs{"oob>frontend", "oob>site", "jump>frontend", "frontend>jump"}));
   const Pairs open = open_pairs(*load("entry: vpn", "entry: vpn, gateway: frontend, jump_only: false"));
@@ -142,15 +142,15 @@ TEST(Reachability, JumpOnlyGuardsBmcsBehindAGateway) {
   EXPECT_FALSE(open.contains("backend>oob"));
 }
 
-TEST(Reachability, OneVrfOnSharedSwitchesJoins) {
+TEST(Reachability, OneVrfOnSharedSwitchesConnectsFabrics) {
   const std::string uplink = "entry: vpn, uplink_to_frontend: true";
   EXPECT_EQ(open_pairs(*load("entry: vpn", uplink)), Pairs{});
   EXPECT_TRUE(open_pairs(*load("entry: vpn", uplink + ", vrf: frontend")).contains("oob>frontend"));
-  // The same name on switches that never meet joins nothing.
+  // The same VRF name on switches without a link connects nothing.
   EXPECT_EQ(open_pairs(*load("storage: {leaf: sn5600", "storage: {leaf: sn5600, vrf: backend")), Pairs{});
 }
 
-TEST(Reachability, StaticRouteIsFollowedToItsEnd) {
+TEST(Reachability, StaticRouteIsFollowedToItsDestination) {
   ConfigFixture t(load());
   config::SwitchConfig& config = t.add(a_leaf(*t.loaded->cluster, model::FabricKind::backend));
   config::RouteConfig route;
@@ -164,7 +164,7 @@ TEST(Reachability, StaticRouteIsFollowedToItsEnd) {
   EXPECT_EQ(reachability.crossings()[0].kind, CrossingKind::static_route);
   const auto proof = reachability.proof(0);
   ASSERT_EQ(proof.size(), 1U);
-  // The witness is a packet of the two networks, and its path names the line.
+  // The example packet is between the two networks, and its path names the line.
   EXPECT_TRUE(net("10.60.0.0/14").contains(proof[0].path.packet.source) ||
               net("10.64.0.0/14").contains(proof[0].path.packet.source));
   EXPECT_TRUE(net("10.70.0.0/16").contains(proof[0].path.packet.destination));
@@ -196,7 +196,7 @@ TEST(Reachability, RouteIntoAnotherVrfIsALeak) {
   EXPECT_EQ(open_pairs(reachability), (Pairs{"frontend>storage", "site>storage"}));
 }
 
-TEST(Reachability, ImportGoesOneWay) {
+TEST(Reachability, RouteImportIsOneWay) {
   ConfigFixture t(load());
   config::SwitchConfig& config = t.add(a_leaf(*t.loaded->cluster, model::FabricKind::frontend));
   const SourceLocation place{config.file, 1, 7};
@@ -220,7 +220,7 @@ config::AclConfig ssh_only(const config::SwitchConfig& config) {
   return acl;
 }
 
-TEST(Reachability, AccessListOnTheWayNarrows) {
+TEST(Reachability, AccessListOnThePathFilters) {
   ConfigFixture t(load());
   config::SwitchConfig& config = t.add(a_leaf(*t.loaded->cluster, model::FabricKind::frontend));
   config.acls.push_back(ssh_only(config));
@@ -238,7 +238,7 @@ TEST(Reachability, AccessListOnTheWayNarrows) {
   EXPECT_TRUE(names_rule);
   // The site's addresses are not in the list.
   EXPECT_FALSE(reachability.between(zone(reachability, "site"), zone(reachability, "oob")).reachable());
-  // Nothing filters the way back.
+  // The reverse direction is not filtered.
   EXPECT_TRUE(reachability.between(zone(reachability, "oob"), zone(reachability, "frontend")).reachable());
 }
 
@@ -270,23 +270,23 @@ TEST(Reachability, ForwardingHostIsARouter) {
   EXPECT_TRUE(open.contains("backend>storage"));
   EXPECT_TRUE(open.contains("storage>frontend"));
   EXPECT_FALSE(open.contains("frontend>oob"));  // its BMC is not a port of the operating system
-  // The interface that receives decides: rails that do not forward still get what the frontend's takes.
+  // The receiving interface decides: rails without forwarding still get what the frontend interface accepts.
   t.set.settings[0].entries.resize(1);
   for (const char* name : {"be1", "be2", "be3", "be4", "be5", "be6", "be7", "be8", "sto1", "sto2"}) {
     t.set.settings[0].entries.push_back({std::string("net.ipv4.conf.") + name + ".forwarding", "0", {}});
   }
-  // The site's do not get that far: the frontend's VRF has no route to the rails.
+  // Traffic from the site does not get that far: the frontend VRF has no route to the rails.
   EXPECT_EQ(open_pairs(t.analyse()), (Pairs{"frontend>backend", "frontend>storage"}));
   t.set.settings[0].entries.push_back({"net.ipv4.conf.fe1.forwarding", "0", {}});
   t.set.settings[0].entries.push_back({"net.ipv4.conf.fe2.forwarding", "0", {}});
   EXPECT_EQ(open_pairs(t.analyse()), Pairs{});
-  // On hosts of one fabric it is harmless.
+  // On hosts of one fabric it has no effect.
   t.set.settings[0].entries.resize(1);
   t.set.files.back().applies_to = "jump*";
   EXPECT_EQ(open_pairs(t.analyse()), Pairs{});
 }
 
-TEST(Reachability, TraceSaysPathOrReason) {
+TEST(Reachability, TraceReturnsPathOrReason) {
   const auto loaded = load();
   const Reachability reachability(loaded->cluster.get(), {}, loaded->sources);
   const auto blocked = reachability.trace("train001", "infra001.bmc", 6, 22);
@@ -294,7 +294,7 @@ TEST(Reachability, TraceSaysPathOrReason) {
   ASSERT_FALSE(blocked->empty());
   for (const ReachTry& one : *blocked) {
     EXPECT_FALSE(one.reached) << one.from;
-    EXPECT_FALSE(one.stopped.empty()) << one.from;  // each try says where it ended
+    EXPECT_FALSE(one.stopped.empty()) << one.from;  // each try reports where it ended
   }
   const auto open = reachability.trace("jump001:mgmt1", "infra001:bmc", 6, 443);
   ASSERT_TRUE(open.ok());
@@ -306,7 +306,7 @@ TEST(Reachability, TraceSaysPathOrReason) {
   EXPECT_TRUE(reachability.trace("frontend", "192.0.2.7", -1, -1)->front().reached);
 }
 
-TEST(Reachability, WithoutAClusterThereIsNothing) {
+TEST(Reachability, NothingIsReachableWithoutACluster) {
   Sources sources;
   const config::ConfigSet config;
   const Reachability reachability(nullptr, config, sources);
@@ -315,8 +315,8 @@ TEST(Reachability, WithoutAClusterThereIsNothing) {
   EXPECT_FALSE(reachability.trace("a", "b", -1, -1).ok());
 }
 
-// Random graphs of routes and lists over a handful of packets: the sets must hold exactly those packets that a walk,
-// one packet at a time, gets to each node.
+// Random graphs of routes and lists over a few packets: the sets must contain exactly those packets that reach each
+// node in a packet-by-packet walk.
 TEST(ReachModel, SetsAgreeWithWalkingEveryPacket) {
   RandomStream random(23, "graph");
   for (int round = 0; round < 60; ++round) {

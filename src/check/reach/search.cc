@@ -1,4 +1,4 @@
-// Propagates sets of packets through the graph, and returns the path of one packet.
+// Propagates packet sets through the graph, and returns the path of one packet.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace weft::check {
 namespace {
 
-// Beyond this the search stops and everything counts as reached.
+// At this limit the search stops and everything counts as reached.
 constexpr std::size_t kMaxSteps = 50'000;
 constexpr std::uint32_t kNoStep = 0xFFFFFFFFU;
 
@@ -64,7 +64,7 @@ ReachSearch ReachModel::search(const std::vector<std::pair<NodeId, PacketSet>>& 
       const ReachEdge& edge = edges[id];
       if (edge.crossing != kNoCrossing && !open.empty() && !open[edge.crossing]) continue;
       PacketSet& seen = out.seen[edge.to];
-      if (seen.approximate()) continue;  // all of it went on already
+      if (seen.approximate()) continue;  // already propagated in full
       PacketSet fresh = filter_packets(edge, out.steps[i].packets);
       if (fresh.empty()) continue;
       fresh = fresh.subtract(seen);
@@ -119,7 +119,7 @@ PacketSet::PacketPreferences ReachModel::wishes(const ReachZone& from, const Rea
       const Ipv4 address = (segment.*sample).address;
       if (static_cast<int>(segment.fabric) == zone.fabric && address.bits != 0) list.push_back(address);
     }
-    // An address that RFC 5737 keeps for examples represents the site.
+    // An address that RFC 5737 reserves for documentation represents the site.
     if (zone.kind == ZoneKind::site) list.push_back(Ipv4{0xC6336401U});
     if (zone.kind == ZoneKind::jump) list.push_back(Ipv4{zone.addresses.front().low});
   };
@@ -188,7 +188,7 @@ std::optional<ReachPath> ReachModel::path_to(const ReachSearch& search, std::uin
 
 std::vector<ReachHop> ReachModel::stops(const ReachSearch& search, const Packet& packet) const {
   std::vector<ReachHop> out;
-  std::vector<bool> told(nodes.size(), false);  // going back where it came from does not count as a way on
+  std::vector<bool> told(nodes.size(), false);  // going back to a visited node is not progress
   for (const ReachStep& step : search.steps) {
     if (told[step.node]) continue;
     told[step.node] = true;

@@ -1,4 +1,4 @@
-// What switches are really configured with, in place of what the file intends for them.
+// The actual configuration of switches, which replaces the file's intent for them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ class SwitchReader {
     int fabric = -1;
   };
 
-  // The routing table that a VRF of this switch is part of: the fabric whose VRF has that name, else the switch's own
-  // fabric when it has an address of it or nothing of any, else the fabric its addresses are of.
+  // The routing table for a VRF of this switch: the fabric whose VRF has that name, else the switch's own fabric if the
+  // VRF has an address of it or of no fabric, else the fabric of its addresses.
   const Table& table(const std::string& vrf) {
     const auto known = tables_.find(vrf);
     if (known != tables_.end()) return known->second;
@@ -65,7 +65,7 @@ class SwitchReader {
     return tables_.emplace(vrf, made).first->second;
   }
 
-  // A management VRF has no part in forwarding, except on switches whose business is management.
+  // A management VRF does not forward, except on out-of-band switches.
   [[nodiscard]] bool is_aside(std::string_view vrf) const {
     return named_for_management(vrf) && fabric_ != model::FabricKind::oob;
   }
@@ -89,7 +89,7 @@ class SwitchReader {
     return vrf.empty() && other < 0 ? static_cast<int>(fabric_) : other;
   }
 
-  // SONiC keeps its management port in the default VRF unless MGMT_VRF_CONFIG says otherwise; the others do not.
+  // SONiC's management port is in the default VRF unless MGMT_VRF_CONFIG is set; other systems use a management VRF.
   [[nodiscard]] std::string vrf_of(const config::InterfaceConfig& interface) const {
     if (interface.vrf.known()) return *interface.vrf;
     if (interface.kind != config::InterfaceConfig::Kind::management) return {};
@@ -176,7 +176,7 @@ class SwitchReader {
     }
   }
 
-  // Within a VLAN only lists on the ports filter.
+  // Within a VLAN only access lists on the ports filter.
   void read_port_filter(const config::InterfaceConfig& interface) {
     if (!interface.access_vlan.known() || interface.kind != config::InterfaceConfig::Kind::front_panel) return;
     for (std::size_t i = 0; i < model_.segments.size(); ++i) {
@@ -218,7 +218,7 @@ class SwitchReader {
       return join(kind, own.node, model_.vrf_node(space->fabric, nullptr), false, std::move(edge));
     }
     if (space->segment < 0) return;
-    edge.to = model_.segments[static_cast<std::size_t>(space->segment)].out;  // a host there may forward
+    edge.to = model_.segments[static_cast<std::size_t>(space->segment)].out;  // a host on it may forward
     model_.add_edge(std::move(edge));
   }
 
@@ -238,7 +238,7 @@ class SwitchReader {
         join(CrossingKind::vrf_import, own, table(source).node, false, std::move(edge));
         continue;
       }
-      const auto exported = model_.exports_.find(*text);  // a route target, here or on another switch
+      const auto exported = model_.exports_.find(*text);  // a route target, on this or another switch
       if (exported == model_.exports_.end()) continue;
       for (const std::string& other : exported->second) {
         if (other == vrf.name || !is_vrf(other)) continue;
@@ -311,7 +311,7 @@ void ReachModel::add_switches() {
     }
   }
   if (config.switches.empty()) return;
-  // Switches without a configuration use the intent: a segment is known when all its leaves are.
+  // Switches without a configuration use the intent: a segment is known if all its leaves are.
   for (std::size_t i = 0; i < segments.size(); ++i) {
     bool all = true;
     for (const model::DeviceGroup& group : cluster->groups()) {
@@ -328,8 +328,8 @@ void ReachModel::add_switches() {
       }
     }
     ports_configured_[i] = all && segments[i].fabric == model::FabricKind::oob;
-    // Files may be excerpts: that none has the gateway's address proves nothing. The out-of-band network is one
-    // segment, whose gateway is whoever has the address.
+    // Files may be excerpts: a missing gateway address proves nothing. The out-of-band network is one segment; its
+    // gateway is any device with the address.
     gateway_configured_[i] = routed[i] && (all || segments[i].fabric == model::FabricKind::oob);
   }
 }

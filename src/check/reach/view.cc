@@ -1,4 +1,4 @@
-// Reachability in words: the matrix, the paths that should not be, one question traced.
+// Reachability documents: the matrix, forbidden paths, one traced query.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -128,7 +128,7 @@ Document reach_trace_document(const Reachability& reachability, const std::vecto
     if (one.reached) why = one.path ? to_text(one.path->packet) : "could not be ruled out";
     std::string reached = one.reached ? "yes" : "no";
     if (one.reached && !one.whole && one.path) reached = "only " + services;
-    if (!one.path) {  // many ports end for the same reason: one row
+    if (!one.path) {  // one row for all ports with the same reason
       blocked[{one.to, reached, why}].push_back(one.from);
       continue;
     }

@@ -1,4 +1,4 @@
-// BE: the GPU to GPU fabric as designed. Marking, queues and buffers are in rules/qos.cc.
+// BE: the GPU-to-GPU fabric as designed. Marking, queues and buffers are in rules/qos.cc.
 #include <fmt/format.h>
 
 #include <map>
@@ -144,7 +144,7 @@ void check_rail_cabling(const CheckInput& input, Report& report) {
     if (cable.fabric != model::FabricKind::backend || cable.role != model::CableRole::host_leaf) continue;
     const model::Port& host = cluster.port(cable.a);
     const model::Device& leaf = cluster.device(cluster.port(cable.b).device);
-    // Leaves count rails from 0 or carry several; one that carries the host's rail is right.
+    // Leaves count rails from 0 or carry several; one that carries the host's rail is correct.
     const std::uint32_t leaf_rail = leaf.rail;
     if (plan.leaves < plan.rails || leaf_rail == host.rail) continue;
     across[fmt::format("port be{} on the leaf of rail {}", host.rail + 1, leaf_rail + 1)].push_back(

@@ -1,4 +1,4 @@
-// HW: servers, GPUs and racks as chosen.
+// HW: choice of servers, GPUs and racks.
 #include <fmt/format.h>
 
 #include "base/host_range.h"
@@ -91,7 +91,7 @@ void check_mig_for_inference(const CheckInput& input, Report& report) {
     if (pool.role.value != model::PoolRole::inference || server == nullptr || server->gpus.value == 0) return;
     if (!pool.mig->empty() || pool.time_slices.value > 1) return;
     for (const model::ServiceSpec& service : input.spec().services.value) {
-      // Models that fill several GPUs cannot share one.
+      // Models that span several GPUs cannot share one.
       if (service.pool.value == pool.name->text && service.gpus.has_value() && service.gpus.value > 1) return;
     }
     const model::GpuModel* gpu = input.cluster().catalog().gpu(server->gpu.value);

@@ -1,4 +1,4 @@
-// HO: hosts, pods and jobs as configured. The rules are in rules_hosts_*.cc, by what they look at.
+// HO: hosts, pods and jobs as configured. The rules are in hosts_*.cc, by topic.
 #include <utility>
 
 #include "check/core/host_rule_tools.h"

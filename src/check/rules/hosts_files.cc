@@ -44,7 +44,7 @@ bool has_option(const std::vector<std::string_view>& options, std::string_view w
   return std::find(options.begin(), options.end(), wanted) != options.end();
 }
 
-// The last of "sec=krb5p:krb5i"; "sys" when nothing is said, as nfs(5) and exports(5) have it.
+// The last of "sec=krb5p:krb5i"; "sys" if unset, the default in nfs(5) and exports(5).
 std::string_view security_of(const std::vector<std::string_view>& options) {
   std::string_view found = "sys";
   for (const std::string_view option : options) {
@@ -74,7 +74,7 @@ void check_nfs_root_squash(const CheckInput& input, Report& report) {
   });
 }
 
-// The prefix that a client of the form 10.70.0.0/16 or 10.70.1.2 denotes; host bits are allowed, as exports(5) does.
+// The prefix of a client such as 10.70.0.0/16 or 10.70.1.2; host bits are allowed, as in exports(5).
 std::optional<Ipv4Prefix> prefix_of(std::string_view client) {
   const std::size_t slash = client.find('/');
   const Result<Ipv4> address = parse_ipv4(client.substr(0, slash));
@@ -214,7 +214,7 @@ void check_reverse_path_filter(const CheckInput& input, Report& report) {
     if (file.kind != config::SettingsFile::Kind::sysctl) continue;
     const config::SettingsFile::Entry* all = file.find("net.ipv4.conf.all.rp_filter");
     const config::SettingsFile::Entry* fallback = file.find("net.ipv4.conf.default.rp_filter");
-    // The kernel uses the larger of "all" and the interface's own: 2 (loose) in "all" wins over 1.
+    // The kernel uses the larger of "all" and the interface's own value: 2 (loose) in "all" overrides 1.
     if (all != nullptr && all->value == "2") continue;
     const config::SettingsFile::Entry* strict = all != nullptr && all->value == "1" ? all : nullptr;
     if (strict == nullptr && fallback != nullptr && fallback->value == "1") strict = fallback;

@@ -1,4 +1,4 @@
-// HO020 to HO039: training pods and batch scripts: NCCL settings and pod specification.
+// HO020 to HO039: NCCL settings and pod specification of training pods and batch scripts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 bool runs_collectives(const config::AppConfig& app) { return is_training(app) || is_batch_script(app); }
 
-// A variable with a known value that is not empty; null otherwise.
+// A variable with a known, non-empty value; null otherwise.
 const config::Setting<std::string>* value_of(const config::AppConfig& app, std::string_view name) {
   const config::Setting<std::string>* setting = app.variable(name);
   return setting != nullptr && setting->known() && !setting->value.empty() ? setting : nullptr;
@@ -64,7 +64,7 @@ void check_nccl_bootstrap_interface(const CheckInput& input, Report& report) {
   }
 }
 
-// "mlx5_0,mlx5_1:1": names that each mean one adapter. Nothing when a pattern stands among them.
+// "mlx5_0,mlx5_1:1": names of one adapter each. Empty if the list contains a pattern.
 std::vector<std::string_view> exact_adapters(std::string_view list) {
   if (list.starts_with("^")) return {};
   if (list.starts_with("=")) list.remove_prefix(1);
@@ -115,7 +115,7 @@ void check_nccl_gid_index(const CheckInput& input, Report& report) {
   }
 }
 
-// NCCL's own InfiniBand transport is turned off in favor of a plugin: libfabric on EFA or Slingshot, UCX.
+// NCCL's own InfiniBand transport is disabled in favor of a plugin: libfabric on EFA or Slingshot, UCX.
 bool has_network_plugin(const config::AppConfig& app) {
   const config::Setting<std::string>* net = value_of(app, "NCCL_NET");
   if (net != nullptr && to_lower(**net) == "socket") return false;
@@ -148,7 +148,7 @@ void check_nccl_gpudirect(const CheckInput& input, Report& report) {
   report_value(input, report, "NCCL_NET_GDR_LEVEL", {"LOC", "0"}, "every byte is copied through host memory");
 }
 
-// The first pair of backend networks of the app of which one cannot send to the other's subnet.
+// The first pair of consecutive backend networks of the app without a route from one to the other's subnet.
 const config::AttachmentConfig* cut_off(const AttachmentIndex& attachments, const config::AppConfig& app,
                                         const config::AttachmentConfig** other) {
   std::vector<const config::AttachmentConfig*> rails;
@@ -210,7 +210,7 @@ const config::AppConfig::Variable* find_pair(const std::vector<config::AppConfig
   return nullptr;
 }
 
-// Whether the pod's own annotations allow (or forbid) proxy injection by a mesh.
+// Whether the pod's own annotations enable (or disable) proxy injection by a service mesh.
 const config::AppConfig::Variable* mesh_choice(const config::AppConfig& app) {
   for (const char* name : {"sidecar.istio.io/inject", "linkerd.io/inject"}) {
     if (const auto* label = find_pair(app.labels, name)) return label;

@@ -1,4 +1,4 @@
-// HO001 to HO018: secondary networks of pods, the virtual functions behind them, and the NICs.
+// HO001 to HO018: secondary networks of pods, their virtual functions, and the NICs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void check_attachment_default_route(const CheckInput& input, Report& report) {
 void check_attachment_mtu(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     const auto fabric = fabric_of(input, attachment);
-    // A subnet of another fabric is a fault of its own, not one of size.
+    // A subnet of another fabric is a separate finding, not an MTU mismatch.
     const bool rail = fabric == model::FabricKind::backend || fabric == model::FabricKind::storage;
     const model::FabricSpec* spec = rail ? fabric_spec(input, *fabric) : nullptr;
     if (spec == nullptr || !attachment.mtu.known() || !spec->mtu.has_value()) continue;
@@ -98,7 +98,7 @@ void check_pod_device_request(const CheckInput& input, Report& report) {
       const config::AttachmentConfig* attachment = entry == nullptr ? nullptr : entry->attachment;
       if (attachment == nullptr || !attachment->resource.known() || requests(app, *attachment->resource)) continue;
       const bool provided = input.config().sriov.empty() || resources.count(resource_part(*attachment->resource)) > 0;
-      if (!provided) continue;  // what cannot be had is reported at the network
+      if (!provided) continue;  // a resource that no object provides is reported at the network
       findings.add(
           app, network.place,
           fmt::format("attaches `{}` but does not request its resource `{}`", network.name, *attachment->resource),
@@ -134,7 +134,7 @@ void check_attached_networks_exist(const CheckInput& input, Report& report) {
 }
 
 void check_rail_subnets(const CheckInput& input, Report& report) {
-  // Sorted by address, an overlap is with the one before: prefixes nest or are disjoint.
+  // Sorted by address, a prefix can only overlap the one before: prefixes nest or are disjoint.
   std::vector<std::pair<const config::AttachmentConfig*, const config::Setting<Ipv4Prefix>*>> all;
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     for (const config::Setting<Ipv4Prefix>& subnet : attachment.subnets) all.emplace_back(&attachment, &subnet);
@@ -202,7 +202,7 @@ void check_address_pool_exists(const CheckInput& input, Report& report) {
   }
 }
 
-// Pods of one server that may run at once, by the pools that train.
+// Pods that may run at once on one server of a training pool.
 std::int64_t pods_per_server(const CheckInput& input) {
   std::int64_t most = 1;
   if (!input.has_cluster()) return most;
@@ -235,7 +235,7 @@ void check_virtual_function_count(const CheckInput& input, Report& report) {
   }
 }
 
-// Policies whose resource is used for RDMA, and the network that shows it.
+// The network that uses the policy's resource for RDMA; null if none does.
 const config::AttachmentConfig* rdma_user(const CheckInput& input, const config::SriovPolicyConfig& policy) {
   if (!policy.resource.known()) return nullptr;
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
@@ -274,7 +274,7 @@ void check_sriov_policy_overlap(const CheckInput& input, Report& report) {
   std::map<std::pair<std::string, std::string>, const config::SriovPolicyConfig*> owners;  // selector and interface
   for (const config::SriovPolicyConfig& policy : input.config().sriov) {
     for (const config::Setting<std::string>& interface : policy.interfaces) {
-      if (contains(*interface, "#")) continue;  // a share of the functions
+      if (contains(*interface, "#")) continue;  // a subset of the functions
       const auto [owner, added] = owners.insert({{policy.node_selector, *interface}, &policy});
       if (added || owner->second == &policy) continue;
       Finding& finding = report.add(policy.name, interface.place,
@@ -285,7 +285,7 @@ void check_sriov_policy_overlap(const CheckInput& input, Report& report) {
   }
 }
 
-// mlx5 NICs make no more functions than the firmware is configured for.
+// mlx5 NICs create at most as many functions as the firmware is configured for.
 void check_firmware_function_count(const CheckInput& input, Report& report) {
   for (const config::NicConfig& nic : input.config().nics) {
     if (!nic.virtual_functions.known() || nic.node_selector.empty()) continue;

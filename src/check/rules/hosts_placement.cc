@@ -1,4 +1,4 @@
-// HO040 to HO049: where pods may run, what they ask for, and who places them.
+// HO040 to HO049: placement of pods, their resource requests, and schedulers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::size_t kManyConstraints = 4;
 
 bool wants_gpu(const config::AppConfig& app) { return count_requested_gpus(app) > 0 && app.kind != "DaemonSet"; }
 
-// "key=value:Effect" of a taint against tolerations in the same form.
+// Matches a taint "key=value:Effect" with tolerations in the same form.
 bool tolerates(const config::AppConfig& app, std::string_view taint) {
   const std::string_view effect = taint.substr(std::min(taint.rfind(':'), taint.size()));
   const std::string_view pair = taint.substr(0, taint.size() - effect.size());
@@ -157,7 +157,7 @@ void check_container_limit_range(const CheckInput& input, Report& report) {
   }
 }
 
-// Hosts that slurm.conf offers GPUs on, with the line that does.
+// Hosts with GPUs in slurm.conf, and the line that sets them.
 std::map<std::string, SourceLocation> slurm_gpu_hosts(const config::ConfigSet& set) {
   std::map<std::string, SourceLocation> out;
   for (const config::SettingsFile& file : set.settings) {

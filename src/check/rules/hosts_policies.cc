@@ -1,4 +1,4 @@
-// HO060 to HO079: what holds in namespaces (network policies, quotas, limits, priorities, images) and storage classes.
+// HO060 to HO079: namespaces (network policies, quotas, limits, priorities, images) and storage classes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 bool any_app(const config::AppConfig& app) { return !is_batch_script(app) && app.kind != "environment"; }
 bool gpu_app(const config::AppConfig& app) { return any_app(app) && count_requested_gpus(app) > 0; }
 
-// Namespaces with apps that were given as objects too: only of those does silence mean something.
+// Namespaces with apps whose Namespace object was given: only for those does a missing object mean anything.
 std::vector<std::pair<const config::KubeObject*, std::vector<const config::AppConfig*>>> known_spaces(
     const config::ConfigSet& set, bool (*wanted)(const config::AppConfig&)) {
   std::vector<std::pair<const config::KubeObject*, std::vector<const config::AppConfig*>>> out;
@@ -28,7 +28,7 @@ std::vector<std::pair<const config::KubeObject*, std::vector<const config::AppCo
   return out;
 }
 
-// Namespaces in which an object of the kind holds.
+// Namespaces with an object of the kind that `good` accepts.
 std::set<std::string_view> spaces_with(const config::ConfigSet& set, std::string_view kind,
                                        bool (*good)(const config::KubeObject&)) {
   std::set<std::string_view> out;
@@ -59,7 +59,7 @@ void check_default_deny_policy(const CheckInput& input, Report& report) {
   }
 }
 
-// Subnets of backend and storage that the policy lets pods reach, the first that no exception covers.
+// The first backend or storage subnet that the policy lets pods reach and no exception covers.
 const model::Subnet* find_uncovered_subnet(const CheckInput& input, const Ipv4Prefix& range, const YamlNode* except) {
   std::vector<Ipv4Prefix> exceptions;
   if (except != nullptr) {
@@ -89,7 +89,7 @@ void check_rdma_egress_policy(const CheckInput& input, Report& report) {
       for (const YamlNode& peer : peers->items) {
         const YamlNode* cidr = config::node_at(&peer, "ipBlock.cidr");
         const auto range = config::subnet_of(config::text_of(cidr));
-        if (!range || range->length > 8) continue;  // a narrow range is meant
+        if (!range || range->length > 8) continue;  // a narrow range is intended
         const model::Subnet* open = find_uncovered_subnet(input, *range, config::node_at(&peer, "ipBlock.except"));
         if (open == nullptr) continue;
         report.add(object.name, cidr->place,
@@ -184,7 +184,7 @@ void check_inference_priority(const CheckInput& input, Report& report) {
   }
 }
 
-// The part of an image reference that names the version: "" when there is none.
+// The tag or digest of an image reference; "" if there is none.
 std::string_view version_of(std::string_view image) {
   if (const std::size_t at = image.find('@'); at != std::string_view::npos) return image.substr(at + 1);
   const std::size_t slash = image.find_last_of('/');
@@ -217,7 +217,7 @@ const YamlNode* verifying_rule(const config::KubeObject& policy) {
   return nullptr;
 }
 
-// Enforce where it is said, by the rule or for the whole policy. Kyverno's default is Audit.
+// The action set by the rule or by the whole policy. Kyverno's default is Audit.
 const YamlNode* action_of(const config::KubeObject& policy, const YamlNode& rule) {
   for (const YamlNode& image : rule.find("verifyImages")->items) {
     if (const YamlNode* action = image.find("failureAction")) return action;
@@ -238,7 +238,7 @@ void check_image_signatures(const CheckInput& input, Report& report) {
                fmt::format("policy `{}` only audits unsigned images", object.name));
   }
   if (any || !input.has_cluster() || !input.spec().control_plane->signed_images.value) return;
-  // The cluster file promises signed images; the policies that were given do not keep the promise.
+  // The cluster file requires signed images, but none of the given policies verifies signatures.
   for (const config::KubeObject& object : input.config().objects) {
     if (!is_kyverno(object)) continue;
     report.add(object.name, object.place, "no policy verifies image signatures");
@@ -246,7 +246,7 @@ void check_image_signatures(const CheckInput& input, Report& report) {
   }
 }
 
-// Storage classes that hold datasets or checkpoints, with the claim that shows it.
+// Storage classes of datasets or checkpoints, with a claim that uses each.
 std::map<std::string_view, const config::KubeObject*> find_data_classes(const CheckInput& input) {
   std::map<std::string_view, const config::KubeObject*> out;
   for (const config::KubeObject& object : input.config().objects) {

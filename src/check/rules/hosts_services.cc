@@ -13,7 +13,7 @@
 namespace weft::check {
 namespace {
 
-constexpr std::int64_t kShortestTimeout = 60;  // seconds; a long answer streams for 5 to 30
+constexpr std::int64_t kShortestTimeout = 60;  // seconds; a long response streams for 5 to 30
 
 // The objects of one kind by namespace.
 std::map<std::string_view, std::vector<const config::KubeObject*>> objects_by_space(const config::ConfigSet& set,
@@ -51,7 +51,7 @@ const config::KubeObject* scaler_of(const ObjectsBySpace& scalers, const config:
   return nullptr;
 }
 
-// Whether the input has the objects that surround services at all: a lone Deployment proves nothing.
+// Whether the input has any of the objects that belong to services: a single Deployment proves nothing.
 bool has_any(const config::ConfigSet& set, std::initializer_list<std::string_view> kinds) {
   return std::any_of(set.objects.begin(), set.objects.end(), [&](const config::KubeObject& object) {
     return std::find(kinds.begin(), kinds.end(), object.kind) != kinds.end();

@@ -1,4 +1,4 @@
-// HO080 to HO099: Slurm as configured, and the batch scripts given to it.
+// HO080 to HO099: Slurm configuration and batch scripts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool asks_for_gpus(const config::AppConfig& app) {
   });
 }
 
-// Calls `see` for each slurm.conf that is more than an include of a few lines.
+// Calls `see` for each slurm.conf that is more than a short include file.
 template <class See>
 void each_slurm(const CheckInput& input, See see) {
   for (const config::SettingsFile& file : input.config().settings) {
@@ -223,7 +223,7 @@ void check_slurm_device_cgroup(const CheckInput& input, Report& report) {
   }
 }
 
-// "gpu:1g.10gb:56": instances of a GPU that is cut up (MIG), which are more than there are GPUs.
+// "gpu:1g.10gb:56": MIG instances, of which there are more than GPUs.
 bool is_instance(std::string_view gres) {
   const std::size_t first = gres.find(':');
   const std::size_t last = gres.find_last_of(':');
@@ -233,7 +233,7 @@ bool is_instance(std::string_view gres) {
          contains(type, "gb");
 }
 
-// The count in "gpu:h100:8", "gpu:8" or, of several types, "gpu:h100:4,gpu:a100:4"; nothing for anything else.
+// The count in "gpu:h100:8", "gpu:8" or, with several types, "gpu:h100:4,gpu:a100:4"; nullopt for anything else.
 std::optional<std::int64_t> gpus_in(std::string_view gres) {
   std::optional<std::int64_t> all;
   for (const std::string_view one : split(gres, ',')) {
@@ -246,7 +246,7 @@ std::optional<std::int64_t> gpus_in(std::string_view gres) {
   return all;
 }
 
-// Hosts of a NodeName line that are in the cluster with another number of GPUs, and those that are not in it at all.
+// Hosts of a NodeName line whose GPU count differs from the cluster's, and hosts that are not in the cluster.
 struct NodeMismatch {
   std::vector<std::string> other;
   std::vector<std::string> absent;
@@ -271,7 +271,7 @@ template <class See>
 void each_gpu_line(const CheckInput& input, See see) {
   if (!input.has_cluster()) return;
   each_slurm(input, [&](const config::SettingsFile& file) {
-    std::optional<std::int64_t> usual;  // NodeName=DEFAULT holds for the lines after it
+    std::optional<std::int64_t> usual;  // NodeName=DEFAULT applies to the lines after it
     for (const config::SettingsFile::Entry& entry : file.entries) {
       if (entry.key != "nodename") continue;
       const auto words = split_at_spaces(entry.value, kLineSpaces);

@@ -82,7 +82,7 @@ TEST(HostRules, FindNothingInTheGoodExamples) {
 
 TEST(HostRules, FindNothingInTheGoodExamplesWithoutACluster) { EXPECT_EQ(run(good_files(), nullptr).text, ""); }
 
-TEST(HostRules, HaveExamplesThatTriggerThemAlone) {
+TEST(HostRules, ExamplesTriggerOnlyTheirOwnRule) {
   ASSERT_FALSE(host_rules().empty());
   for (const Rule& rule : host_rules()) {
     SCOPED_TRACE(std::string(rule.id));
@@ -122,10 +122,10 @@ TEST(HostRules, AreWellFormed) {
   EXPECT_GE(ids.size(), 30U);
 }
 
-TEST(HostRules, FindNothingInNothing) { EXPECT_EQ(run({}, pod16()).text + run({}, nullptr).text, ""); }
+TEST(HostRules, FindNothingInAnEmptySet) { EXPECT_EQ(run({}, pod16()).text + run({}, nullptr).text, ""); }
 
-// The attachment of a published guide: a default route on each rail, addresses handed out by each node.
-TEST(HostRules, FindTheKnownFaultsOfAPublishedPattern) {
+// An attachment from a published guide: a default route on each rail, addresses allocated per node.
+TEST(HostRules, FindTheKnownFaultsOfAPublishedGuide) {
   const auto network = [](const std::string& name, int rail) {
     return "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: " + name +
            "}\nspec:\n  config: |\n    {\"type\": \"sriov\", \"mtu\": 9000, \"ipam\": {\"type\": \"host-local\",\n"
@@ -143,7 +143,7 @@ TEST(HostRules, FindTheKnownFaultsOfAPublishedPattern) {
   EXPECT_EQ(count.size(), 3U) << outcome.text;
 }
 
-TEST(HostRules, FoldManyEqualPodsIntoOneFinding) {
+TEST(HostRules, MergeEqualPodsIntoOneFinding) {
   std::string pods;
   for (int i = 1; i <= 300; ++i) {
     pods +=
@@ -174,8 +174,9 @@ TEST(HostRules, CountGpusOfNodeLinesAsSlurmDoes) {
   EXPECT_EQ(found("NodeName=train001\tGres=gpu:6\n"), "Slurm configures 6 GPUs on train001, which has 8\n");
 }
 
-// The shared RDMA plugin of a NicClusterPolicy and a plugin's ConfigMap hand out devices, too; HAMi shares of GPUs.
-TEST(HostRules, KnowDevicePluginsBesideTheSriovOperator) {
+// The shared RDMA plugin of a NicClusterPolicy and a plugin's ConfigMap provide devices as well; HAMi provides GPU
+// shares.
+TEST(HostRules, SupportDevicePluginsBesidesTheSriovOperator) {
   const std::string policy =
       "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: p}\n"
       "spec: {resourceName: roce, numVfs: 8, isRdma: true, nicSelector: {pfNames: [ens1]}}\n";
@@ -201,8 +202,8 @@ TEST(HostRules, KnowDevicePluginsBesideTheSriovOperator) {
   EXPECT_FALSE(found(pod("openshift.io/roce")));
 }
 
-// On EFA collectives go through libfabric: NCCL's own transport is off on purpose.
-TEST(HostRules, KnowThatAPluginReplacesNcclsTransport) {
+// On EFA, collectives use libfabric: NCCL's own transport is disabled on purpose.
+TEST(HostRules, AcceptAPluginInPlaceOfNcclsTransport) {
   const auto off = [](const std::string& more) {
     const std::string script = "#!/bin/bash\n#SBATCH --nodes=2\nexport NCCL_IB_DISABLE=1\n" + more + "srun train\n";
     return run({{"a.sbatch", script}}, nullptr).text.find("HO024") != std::string::npos;
@@ -213,7 +214,7 @@ TEST(HostRules, KnowThatAPluginReplacesNcclsTransport) {
   EXPECT_TRUE(off("export FI_PROVIDER=efa\nexport NCCL_NET=Socket\n"));
 }
 
-TEST(HostRules, SayNothingOfNamesThatAreStillToBeFilledIn) {
+TEST(HostRules, IgnorePlaceholderNames) {
   const auto pod = [](const std::string& image, const std::string& claim) {
     return run({{"a.yaml",
                  "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n---\n"

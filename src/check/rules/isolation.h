@@ -1,4 +1,4 @@
-// What the isolation rules run, in two files by what they look at: the design, and real configuration. Internal to
+// Functions of the isolation rules, grouped by their input: the design, configuration, access lists. Internal to
 // check/; the table is in rules/isolation.cc.
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace weft::check {
 
-// Reports every crossing of a kind once for each line that makes it, with the path it opens. Where `whole_path` is
-// set, one that opens none is passed over.
+// Reports every crossing of a kind once per line that causes it, with the path it opens. If `whole_path` is set,
+// crossings that open no path are skipped.
 void report_crossings(const CheckInput& input, Report& report, CrossingKind kind, bool whole_path);
-// Puts the hops of a path below a finding.
+// Attaches the hops of a path to a finding.
 void add_path(Finding& finding, const Reachability& reachability, const ReachViolation& violation);
 
 // --- rules/isolation_design.cc

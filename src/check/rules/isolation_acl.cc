@@ -1,4 +1,4 @@
-// Access lists: rules that never match, lists without effect, lists that let too much through to the BMCs.
+// Access lists: rules that never match, lists without effect, lists that permit too much traffic to the BMCs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool is_name_part(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
 }
 
-// Whether a file names the list outside of its own definition: on an interface, a line, a class map, SNMP.
+// Whether a file references the list outside its own definition: on an interface, a line, a class map, SNMP.
 bool named_elsewhere(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const bool whole = (at == 0 || !is_name_part(text[at - 1])) &&
@@ -62,7 +62,7 @@ bool on_oob_subnet(const CheckInput& input, const config::InterfaceConfig& inter
          interface.kind != config::InterfaceConfig::Kind::loopback;
 }
 
-// Packets from outside of the out-of-band network to what it manages.
+// Packets from outside the out-of-band network to the devices it manages.
 PacketSet packets_from_outside(const CheckInput& input) {
   const Ipv4Prefix& subnet = *input.spec().fabrics->oob->subnet;
   for (const ReachZone& zone : input.reachability().zones()) {
@@ -95,7 +95,7 @@ void check_unused_acl(const CheckInput& input, Report& report) {
     const std::string_view text = input.sources().text(config.file);
     for (const config::AclConfig& acl : config.acls) {
       if (named_elsewhere(text, acl.name)) continue;
-      // Its absence from the gateway to the BMCs is a separate finding.
+      // A missing list between the gateway and the BMCs is a separate finding.
       const bool gateway_open = input.has_cluster() && is_oob_switch(input, config) &&
                                 std::any_of(config.interfaces.begin(), config.interfaces.end(), [&](const auto& one) {
                                   return on_oob_subnet(input, one) && !one.acl_in.known() && !one.acl_out.known();

@@ -1,4 +1,4 @@
-// Isolation as switches, hosts and pods are really configured.
+// Isolation as configured on switches, hosts and pods.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int kFrontend = static_cast<int>(model::FabricKind::frontend);
 
 bool is_management(std::string_view vrf) { return vrf == "mgmt" || vrf == "management"; }
 
-// Which fabric a VLAN belongs to, -1 for none of ours.
+// The fabric that a VLAN belongs to, -1 if none.
 int fabric_of_vlan(const model::Cluster& cluster, int vlan) {
   const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
   const auto within = [&](model::FabricKind kind, std::int64_t first, std::int64_t count) {
@@ -30,7 +30,7 @@ int fabric_of_vlan(const model::Cluster& cluster, int vlan) {
   return -1;
 }
 
-// Where the VLANs of a switch are named: the declaration first, then ports that carry them.
+// Where the VLANs of a switch appear: the declaration first, then ports that carry them.
 std::vector<std::pair<int, SourceLocation>> vlans_of(const config::SwitchConfig& config) {
   std::vector<std::pair<int, SourceLocation>> out;
   for (const config::VlanConfig& vlan : config.vlans) out.emplace_back(vlan.id, vlan.place);
@@ -48,7 +48,7 @@ struct Occurrence {
   std::vector<std::string> devices;
 };
 
-// Every scalar below a key of that name, in file order.
+// Every scalar below a key with that name, in file order.
 void find_scalars(const YamlNode& node, std::string_view key, std::vector<const YamlNode*>& out) {
   for (const YamlEntry& entry : node.entries) {
     if (entry.key == key && entry.value.kind == YamlNode::Kind::scalar) out.push_back(&entry.value);
@@ -153,7 +153,7 @@ void check_configured_default_routes(const CheckInput& input, Report& report) {
   }
 }
 
-// A secondary network of pods belongs to the backend or to storage, and to only one of them.
+// A secondary network of pods belongs to either the backend or storage, never both.
 void check_attachment_fabric(const CheckInput& input, Report& report) {
   const std::vector<ReachZone>& zones = input.reachability().zones();
   for (const config::AttachmentConfig& attachment : input.config().attachments) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr model::FabricKind kDataFabrics[] = {model::FabricKind::backend, model::FabricKind::storage,
                                               model::FabricKind::frontend};
-// Each proof walks the graph from every zone; a handful shows what there is to show.
+// Each proof searches the graph from every zone; a few are enough.
 constexpr std::size_t kMaxProofs = 64;
 
 bool has_fabric(const CheckInput& input, model::FabricKind kind) { return input.cluster().fabric(kind).present; }
@@ -20,7 +20,7 @@ bool is_ethernet(const CheckInput& input, model::FabricKind kind) {
   return has_fabric(input, kind) && input.cluster().fabric(kind).network == model::NetworkKind::ethernet;
 }
 
-// A fabric's name and VLANs beside those of the others.
+// VRF and VLANs of a fabric, for comparison with the others.
 struct Labels {
   model::FabricKind kind;
   const model::Sourced<model::Name>* vrf;
@@ -80,7 +80,7 @@ void add_path(Finding& finding, const Reachability& reachability, const ReachVio
 void report_crossings(const CheckInput& input, Report& report, CrossingKind kind, bool whole_path) {
   const Reachability& reachability = input.reachability();
   const std::vector<ReachZone>& zones = reachability.zones();
-  // One line may join several VRFs, or make routers of several pools.
+  // One line may connect several VRFs, or enable forwarding in several pools.
   std::vector<std::vector<std::uint32_t>> groups;
   for (std::uint32_t i = 0; i < reachability.crossings().size(); ++i) {
     const Crossing& crossing = reachability.crossings()[i];

@@ -22,7 +22,7 @@ std::string text_of(const std::string& path) {
   return text.ok() ? *text : std::string();
 }
 
-// A cluster file and a folder of configuration below examples/, one of the files edited.
+// A cluster file and a folder of configuration below examples/, with one file edited.
 struct ExampleSet {
   std::unique_ptr<model::Loaded> loaded;
   config::ConfigSet set;
@@ -78,7 +78,7 @@ std::string listing(const std::vector<Finding>& findings, const Sources& sources
 
 bool present(const RuleExample& edit) { return std::filesystem::exists(example(std::string(edit.file))); }
 
-TEST(IsolationRules, TableIsWhole) {
+TEST(IsolationRules, TableIsComplete) {
   const std::vector<Rule> rules = isolation_rules();
   EXPECT_GE(rules.size(), 16U);
   for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -100,7 +100,7 @@ TEST(IsolationRules, GoodFilesHaveNoFinding) {
   }
 }
 
-TEST(IsolationRules, EachExampleTriggersItsRuleAlone) {
+TEST(IsolationRules, EachExampleTriggersOnlyItsRule) {
   for (const Rule& rule : isolation_rules()) {
     if (!present(rule.example)) {
       ADD_FAILURE() << rule.id << ": no file " << rule.example.file;
@@ -119,7 +119,7 @@ TEST(IsolationRules, EachExampleTriggersItsRuleAlone) {
   }
 }
 
-// The rules that speak of a path show one: from a source to a destination, with the line in between.
+// Rules about paths show one: from a source to a destination, with the line in between.
 TEST(IsolationRules, PathsAreShown) {
   int seen = 0;
   for (const Rule& rule : isolation_rules()) {
@@ -141,7 +141,7 @@ TEST(IsolationRules, PathsAreShown) {
     });
     EXPECT_TRUE(line) << rule.id;
   }
-  EXPECT_GE(seen, 11);  // each of the eleven predicates above is some rule's
+  EXPECT_GE(seen, 11);  // each of the eleven predicates above belongs to a rule
 }
 
 }  // namespace

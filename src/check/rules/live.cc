@@ -1,4 +1,4 @@
-// LV: what runs against what was designed. Each rule prints one kind of difference of the LiveComparison.
+// LV: actual state compared with the design. Each rule reports one kind of difference of the LiveComparison.
 #include <fmt/format.h>
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace weft::check {
 namespace {
 
-constexpr std::size_t kMaxEach = 200;   // findings of a kind whose members all differ
+constexpr std::size_t kMaxEach = 200;   // findings per kind if all members differ
 constexpr std::size_t kMaxRelated = 5;  // further locations of a merged finding
 
 std::string_view confidence_text(Confidence confidence) {
@@ -33,7 +33,7 @@ Finding& add_one(const LiveDifference& difference, Report& report) {
   return finding;
 }
 
-// Many ports with the same thing wrong are one finding.
+// Ports with the same problem are one finding.
 void add_group(const std::vector<const LiveDifference*>& group, Report& report) {
   if (group.size() == 1) {
     add_one(*group.front(), report);

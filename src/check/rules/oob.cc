@@ -1,5 +1,5 @@
-// OB: the out-of-band network as a lifeline. It may lean on nothing that it is there to rescue, and nothing single. How
-// BMCs are set up is in rules/oob_bmc.cc, switches as configured in rules/oob_config.cc.
+// OB: the out-of-band network as the recovery path. It must not depend on what it recovers, nor on a single component.
+// BMC settings are in rules/oob_bmc.cc, switches as configured in rules/oob_config.cc.
 #include "check/rules/oob.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ constexpr std::int64_t kSparePercent = 10;
 
 const model::OobSpec& oob(const CheckInput& input) { return *input.spec().fabrics->oob; }
 
-// A finding about a choice that closes a cycle, with the cycle below it.
+// A finding about a setting that closes a cycle, with the cycle attached.
 template <class T>
 void report_dependency(const CheckInput& input, Report& report, const model::Sourced<T>& given, std::string_view key,
                        std::string message) {
@@ -131,7 +131,7 @@ void check_jump_host_leaves(const CheckInput& input, Report& report) {
   std::set<std::uint32_t> leaves;
   for (const model::DeviceId id : hosts) leaves.insert(model::index_of(input.lifeline().leaf_of_jump(id)));
   const auto leaf = static_cast<model::DeviceId>(*leaves.begin());
-  // With one leaf in that part of the room there is nowhere else to go.
+  // With a single leaf there is no alternative.
   if (leaves.size() != 1 || leaf == model::kNone<model::DeviceId> || input.cluster().group_of(leaf).count < 2) return;
   SourceLocation place = jump_pool(input)->place;
   for (const model::CableSpec& cable : *input.spec().cables) {

@@ -12,7 +12,7 @@ namespace weft::check {
 [[nodiscard]] std::vector<Rule> oob_bmc_rules();      // credentials, logging and BMC settings
 [[nodiscard]] std::vector<Rule> oob_config_rules();   // management settings of switches as configured
 
-// The data fabric that an address belongs to, by the file's address plan; "" when none.
+// The data fabric that an address belongs to, by the file's address plan; "" if none.
 [[nodiscard]] std::string_view data_fabric_of(const CheckInput& input, const std::string& address);
 
 }  // namespace weft::check

@@ -1,4 +1,4 @@
-// OB, second part: credentials, logging and how BMCs are set up. BMCs are small servers with power over large ones.
+// OB, second part: credentials, logging and BMC settings. A compromised BMC has full control of its server.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,8 @@ void check_bmc_credential_source(const CheckInput& input, Report& report) {
   report.add("oob", section(input, oob(input).place), "the location of the BMC credentials is not set");
 }
 
-// A reference names a place (vault:path, env:NAME, $NAME, /path, https://...); anything else may be the secret itself.
+// A reference names a location (vault:path, env:NAME, $NAME, /path, https://...); anything else may be the secret
+// itself.
 bool is_reference(std::string_view text) {
   if (text.empty() || text.front() == '$' || text.front() == '/') return true;
   const std::size_t colon = text.find(':');

@@ -1,4 +1,4 @@
-// OB, third part: management settings of switches as they are configured, of every fabric.
+// OB, third part: management settings of switches as configured, in every fabric.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void check_switch_syslog(const CheckInput& input, Report& report) {
   }
 }
 
-// NX-OS falls back to local accounts by itself when no server answers.
+// NX-OS falls back to local accounts by default if no server responds.
 void check_local_login(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     const std::vector<config::Setting<std::string>>& methods = config.management.aaa_methods;
@@ -73,7 +73,7 @@ void check_local_login(const CheckInput& input, Report& report) {
   }
 }
 
-// What the switch asks while it is being rescued must not be on the far side of what it carries.
+// Services that a switch needs during recovery must not be on a data fabric.
 void check_switch_service_addresses(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     const config::ManagementConfig& management = config.management;

@@ -1,4 +1,4 @@
-// Rules over switch configuration, with configurations made by hand: readers have tests of their own.
+// Rules on switch configuration, with configurations built in code: readers have their own tests.
 #include "check/rules/oob.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace weft::check {
 namespace {
 
-// A configuration of which every rule thinks well.
+// A configuration without findings.
 config::SwitchConfig good() {
   config::SwitchConfig config;
   config.dialect = config::Dialect::sonic;
@@ -48,7 +48,7 @@ std::vector<std::string> findings(const config::SwitchConfig& config) {
 
 using Ids = std::vector<std::string>;
 
-TEST(OobConfigRules, OneDefectOneRule) {
+TEST(OobConfigRules, EachDefectTriggersOneRule) {
   const SourceLocation place{1, 1, 9};
   EXPECT_EQ(findings(good()), Ids{});
   config::SwitchConfig config = good();
@@ -78,7 +78,7 @@ TEST(OobConfigRules, OneDefectOneRule) {
   EXPECT_EQ(findings(config), Ids{}) << "a name says nothing about where it is";
 }
 
-TEST(OobConfigRules, SilenceIsNoFinding) {
+TEST(OobConfigRules, MissingSettingsAreNoFinding) {
   config::SwitchConfig config = good();
   config.management.telnet = {};
   config.management.aaa_methods.clear();

@@ -1,4 +1,4 @@
-// OP: the first day and every day after, and the check's own suppressions (which the checker judges itself).
+// OP: deployment and daily operations, and suppressions (which the checker itself evaluates).
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -84,7 +84,7 @@ void check_pool_mix(const CheckInput& input, Report& report) {
             fmt::format("the workload is {} % inference, but {} % of the GPUs are in inference pools", planned, share));
 }
 
-// Equal complaints about one file are one finding: a slip in a template repeats for every port.
+// Equal problems of one file are one finding: an error in a template repeats for every port.
 void check_unreadable_config_lines(const CheckInput& input, Report& report) {
   struct Group {
     Diagnostic first;

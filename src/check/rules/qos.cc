@@ -1,5 +1,5 @@
-// The QO table as a whole. QO001 to QO029 judge the cluster file, QO030 to QO059 the way of a class through real
-// configuration, QO060 to QO079 buffers, marking and watchdogs, QO080 on the ports themselves.
+// The complete QO table. QO001 to QO029 check the cluster file, QO030 to QO059 the path of a class through actual
+// configuration, QO060 to QO079 buffers, marking and watchdogs, QO080 and up the ports themselves.
 #include "check/rules/qos.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr std::size_t kMaxNamed = 60;  // characters of names in a message
 std::string summarize_devices(const std::set<std::string>& devices, const std::string& folded) {
   if (folded.size() <= kMaxNamed) return folded;
   const std::size_t comma = folded.find(',');
-  if (comma == std::string::npos) return folded;  // one long name, such as a file's
+  if (comma == std::string::npos) return folded;  // one long name, such as a file name
   if (devices.size() == 1) return folded.substr(0, comma) + " and others";
   return fmt::format("{} and {} more", *devices.begin(), devices.size() - 1);
 }

@@ -1,5 +1,5 @@
-// The parts of the QO table: the cluster file's settings, the traced path of a class, the settings of a switch or
-// NIC. Internal to rules/qos*.cc; other code calls qos_rules().
+// The parts of the QO table: settings of the cluster file, traced paths of a class, settings of a switch or NIC.
+// Internal to rules/qos*.cc; other code calls qos_rules().
 #pragma once
 
 #include <map>
@@ -18,10 +18,10 @@ namespace weft::check {
 [[nodiscard]] std::vector<Rule> qos_port_rules();
 [[nodiscard]] std::vector<Rule> qos_switch_rules();
 
-// Data fabrics of the cluster that are Ethernet and ask for a lossless class.
+// Data fabrics of the cluster that are Ethernet and have a lossless class.
 [[nodiscard]] std::vector<model::FabricKind> lossless_fabrics(const model::Cluster& cluster);
 
-// A lossless fabric as the cluster file asks for it.
+// A lossless fabric as specified in the cluster file.
 struct LosslessFabric {
   model::FabricKind kind;
   const model::FabricSpec& spec;
@@ -30,14 +30,14 @@ struct LosslessFabric {
 };
 
 [[nodiscard]] std::vector<LosslessFabric> lossless_class_fabrics(const CheckInput& input);
-// Where to point when the value itself was left to its default.
+// The location to report if the value itself is a default.
 [[nodiscard]] SourceLocation place_of(const LosslessFabric& fabric);
 
-// Collects equal findings into one each, whatever the number of devices and lines: the first place is the finding's,
-// some of the others come along as related.
+// Merges equal findings across devices and lines: the first location is the finding's, some of the others become
+// related locations.
 class FindingGroups {
  public:
-  // Findings with one key are equal. `text` must not lead with the device's name: that is put before it.
+  // Findings with the same key are equal. `text` must not start with the device's name, which is prepended.
   void add(const std::string& key, const std::string& device, const SourceLocation& place, std::string text,
            std::vector<Finding::Related> related = {});
   void add(const std::string& device, const SourceLocation& place, const std::string& text) {
@@ -57,7 +57,7 @@ class FindingGroups {
   std::map<std::string, std::size_t> by_key_;
 };
 
-// Queue length that 20 microseconds of the port's rate fill: the round trip that Huawei's ECN rule assumes.
+// Bytes that the port sends in 20 microseconds, the round trip that Huawei's ECN rule assumes.
 [[nodiscard]] Bytes bandwidth_delay(BitRate speed);
 
 }  // namespace weft::check

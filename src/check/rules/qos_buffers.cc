@@ -1,4 +1,4 @@
-// QO060 to QO079: headroom, marking thresholds and watchdogs as switches are configured.
+// QO060 to QO079: headroom, marking thresholds and watchdogs as configured on switches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace weft::check {
 
 namespace {
 
-constexpr std::int64_t kTolerance = 2048;  // bytes: what weft's formula may be off a vendor's table
+constexpr std::int64_t kTolerance = 2048;  // bytes: allowed difference between weft's formula and a vendor's table
 
 SourceLocation line_of(const LosslessPort& port, const SourceLocation& place) {
   return place.known() ? place : port.interface->place;
@@ -38,7 +38,7 @@ std::string_view other_generation(const LosslessPort& port, const HeadroomNeed& 
   for (const char* name : {"Spectrum-5", "Spectrum-4", "Spectrum-3", "Spectrum-2", "Spectrum"}) {
     const model::AsicHeadroom asic = *model::asic_headroom(name);
     if (asic.family == need.asic.family) continue;
-    // Profiles are made for a few lengths: the next one up counts as the same.
+    // Profiles exist for a few lengths: the next longer one counts as equal.
     for (const Length cable : {port.cable, meters(5), meters(40), meters(300)}) {
       if (cable < port.cable) continue;
       const Bytes theirs = model::pfc_headroom(asic, port.speed, cable, 9100, port.lanes).xoff;
@@ -87,7 +87,7 @@ void check_headroom_generation(const CheckInput& input, Report& report) {
 void check_buffer_profile_size(const CheckInput& input, Report& report) {
   FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
-    // Only on Spectrum does the size hold xon and xoff; SONiC's profiles for other chips keep the headroom apart
+    // Only on Spectrum does the size include xon and xoff; SONiC's profiles for other chips keep the headroom separate
     // (pg_profile_lookup.ini of Trident and Tomahawk: a size of a few cells).
     const config::Setting<std::string>& hwsku = port.config->hardware;
     if (hwsku.known() ? !model::asic_headroom(*hwsku) : !asic_of(input, port)) continue;
@@ -109,7 +109,7 @@ void check_buffer_profile_size(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-// Ingress pools, shared headroom and what every lossless group reserves, against the chip.
+// Compares ingress pools, shared headroom and the reservations of all lossless groups with the chip's buffer.
 void check_configured_buffer_total(const CheckInput& input, Report& report) {
   std::map<std::pair<const config::SwitchConfig*, model::DeviceId>, Bytes> reserved;
   for (const LosslessPort& port : lossless_ports(input)) {
@@ -170,14 +170,14 @@ void check_configured_pfc_priorities(const CheckInput& input, Report& report) {
       const config::Setting<bool> has_headroom = group >= 0 && group < config::kClasses
                                                      ? qos.groups[static_cast<std::size_t>(group)].lossless
                                                      : config::Setting<bool>(false, {}, {});
-      const bool lossless = !has_headroom.known() || *has_headroom;  // unknown: nothing can be said
+      const bool lossless = !has_headroom.known() || *has_headroom;  // unknown counts as lossless
       const bool meant = wanted.empty() || std::find(wanted.begin(), wanted.end(), p) != wanted.end();
       right_one = right_one || meant;
       if (wanted.empty() ? lossless : meant) continue;
       extra.push_back(p);
       place = line_of(port, pfc.place);
     }
-    if (extra.empty() || !right_one) continue;  // a missing data priority is reported by the trace
+    if (extra.empty() || !right_one) continue;  // the trace reports a missing data priority
     lines.add(port.name, place,
               fmt::format("PFC is enabled on priority {}, which carries no lossless data", fmt::join(extra, ", ")));
   }
@@ -207,7 +207,7 @@ void check_ecn_threshold_order(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-// Where a group that is alone in a dynamic pool starts to pause: 2^alpha / (1 + 2^alpha) of it.
+// The threshold at which a group alone in a dynamic pool starts to pause: 2^alpha / (1 + 2^alpha) of the pool.
 std::optional<Bytes> pause_point(const LosslessPort& port) {
   Bytes pool;
   for (const config::PoolConfig& one : port.config->pools) {
@@ -279,7 +279,7 @@ void check_configured_watchdog_time(const CheckInput& input, Report& report) {
     const config::WatchdogQos& watchdog = port.qos->watchdog;
     const config::Setting<Duration>& poll = port.config->watchdog_poll;
     if (port.config->dialect != config::Dialect::sonic || !is_on(watchdog.on) || !watchdog.detection.given()) continue;
-    if (poll.known() && *watchdog.detection < *poll) continue;  // SONiC itself refuses that: OP011
+    if (poll.known() && *watchdog.detection < *poll) continue;  // SONiC itself rejects that: OP011
     const Duration rule = model::watchdog_times(model::QosSpec{}, port_count(input, port)).detection;
     if (*watchdog.detection >= rule) continue;
     lines.add(port.name, watchdog.detection.place,

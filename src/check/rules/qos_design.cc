@@ -1,4 +1,4 @@
-// QO001 to QO029: what the cluster file asks for of its lossless classes. InfiniBand fabrics have none of this.
+// QO001 to QO029: lossless classes as specified in the cluster file. They do not apply to InfiniBand fabrics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ void check_pfc_negotiation(const CheckInput& input, Report& report) {
   }
 }
 
-// The switch of a fabric that sets most aside, as a share of its buffer.
+// The switch of a fabric that reserves the largest share of its buffer.
 struct Reserved {
   const model::SwitchModel* model = nullptr;
   model::HeadroomTotal total;

@@ -1,4 +1,4 @@
-// QO012 to QO018: watchdogs and marking as the cluster file asks for them.
+// QO012 to QO018: watchdogs and marking as specified in the cluster file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void check_watchdog_poll_interval(const CheckInput& input, Report& report) {
   }
 }
 
-// Cabled ports of the busiest switch: the watchdog visits each of them in turn.
+// Cabled ports of the switch with the most: the watchdog polls each of them in turn.
 std::int64_t most_ports(const CheckInput& input, model::FabricKind kind) {
   std::size_t most = 0;
   for (const model::DeviceGroup& group : input.cluster().groups()) {
@@ -46,7 +46,7 @@ void check_watchdog_detection_time(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.pfc_watchdog || !qos.watchdog_detection.has_value()) continue;
-    if (qos.watchdog_poll.has_value() && *qos.watchdog_detection < *qos.watchdog_poll) continue;  // QO013's
+    if (qos.watchdog_poll.has_value() && *qos.watchdog_detection < *qos.watchdog_poll) continue;  // reported by QO013
     const std::int64_t ports = most_ports(input, fabric.kind);
     const Duration rule = model::watchdog_times(model::QosSpec{}, ports).detection;
     if (*qos.watchdog_detection >= rule) continue;

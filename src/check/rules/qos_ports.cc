@@ -1,5 +1,5 @@
-// QO080 on: the ports that carry a lossless class, beyond their classes: pause, frame sizes, coding, shares, and
-// whether they are what the cluster file asks for.
+// QO080 and up: settings of ports with a lossless class besides the classes: pause, MTU, FEC, scheduling weights, and
+// whether they match the cluster file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void check_configured_global_pause(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-// What hosts of the fabric send: the cluster file's, or more where a NIC is set to more.
+// MTU of the fabric's hosts: the cluster file's, or a NIC's if it is larger.
 std::int64_t host_mtu(const CheckInput& input, model::FabricKind fabric) {
   std::int64_t mtu = *input.cluster().data_fabric_spec(fabric).mtu;
   for (const config::NicConfig* nic : nics_of(input.config(), fabric)) {
@@ -142,13 +142,13 @@ void compare_marking(const LosslessPort& port, const model::QosSpec& qos, std::v
   bytes("ECN minimum", qos.ecn_min, queue.ecn_min);
   bytes("ECN maximum", qos.ecn_max, queue.ecn_max);
   const config::Setting<int>& percent = queue.ecn_percent;
-  if (!is_on(queue.ecn) || !qos.ecn_percent.from_file() || !percent.known() || *percent < 5) return;  // QO069's
+  if (!is_on(queue.ecn) || !qos.ecn_percent.from_file() || !percent.known() || *percent < 5) return;  // QO069 reports
   if (*percent == *qos.ecn_percent) return;
   out.push_back({fmt::format("ECN probability {} % instead of {} %", *percent, *qos.ecn_percent), percent.place,
                  qos.ecn_percent.place});
 }
 
-// Settings that differ from the cluster file although they work: the next rollout reverts them.
+// Settings that work but differ from the cluster file: the next deployment reverts them.
 void check_qos_drift(const CheckInput& input, Report& report) {
   FindingGroups lines;
   std::set<std::string> told;
@@ -170,7 +170,7 @@ void check_qos_drift(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-// The part of a port's settings in which ports of one role may quietly differ without any being wrong.
+// Settings in which ports of one role may differ without any of them being wrong.
 std::string fine_print(const LosslessPort& port) {
   std::string out;
   if (port.queue >= 0) {
@@ -187,7 +187,7 @@ bool has_active_ecn(const LosslessPort& port) {
 
 void check_port_qos_consistency(const CheckInput& input, Report& report) {
   const std::vector<LosslessPort> ports = lossless_ports(input);
-  // device, towards servers or switches, speed
+  // device, toward servers or switches, speed
   std::map<std::tuple<std::string, bool, BitRate>, std::map<std::string, std::vector<const LosslessPort*>>> kinds;
   for (const LosslessPort& port : ports) {
     if (port.device == model::kNone<model::DeviceId> || !has_active_ecn(port)) continue;

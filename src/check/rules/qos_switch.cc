@@ -1,5 +1,5 @@
-// QO090 on: PFC settings in a switch's own file, independent of its links. Ports of lossless fabrics are traced
-// hop by hop in rules/qos_trace.cc; these rules also see files without a cluster and ports that should not pause.
+// QO090 and up: PFC settings in a switch's own file, independent of its links. Ports of lossless fabrics are traced hop
+// by hop in rules/qos_trace.cc; these rules also cover files without a cluster and ports that should not pause.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void check_configured_watchdog_enabled(const CheckInput& input, Report& report) 
   lines.report(report);
 }
 
-// Marking that begins at an empty queue, or ends where no queue ever gets.
+// Marking that starts at an empty queue, or ends at a length no queue reaches.
 void check_ecn_threshold_reach(const CheckInput& input, Report& report) {
   FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {

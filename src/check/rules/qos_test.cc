@@ -25,7 +25,7 @@ std::string text_of_file(const fs::path& path) {
   return out.str();
 }
 
-// A set of example files with at most one edit: the cluster, and below it the directory of what its devices run.
+// A set of example files with at most one edit: the cluster file, and the directory of its devices' running configs.
 struct Case {
   std::unique_ptr<model::Loaded> loaded;
   config::ConfigSet config;
@@ -101,7 +101,7 @@ TEST(QosRules, GoodFilesHaveNoFinding) {
   }
 }
 
-TEST(QosRules, EachExampleGivesExactlyItsRule) {
+TEST(QosRules, EachExampleTriggersExactlyItsRule) {
   const std::vector<Rule> rules = qos_rules();
   EXPECT_GE(rules.size(), 30U);
   for (const Rule& rule : rules) {
@@ -122,7 +122,7 @@ TEST(QosRules, EachExampleGivesExactlyItsRule) {
   }
 }
 
-TEST(QosRules, TextsFollowTheHouseStyle) {
+TEST(QosRules, RuleTextsFollowTheStyle) {
   std::set<std::string_view> ids;
   for (const Rule& rule : qos_rules()) {
     SCOPED_TRACE(std::string(rule.id));
@@ -134,7 +134,7 @@ TEST(QosRules, TextsFollowTheHouseStyle) {
   }
 }
 
-// Vendors' defaults against each other, without any cluster file: the rules name both files.
+// Combinations of vendor defaults without a cluster file: the rules name both files.
 struct Loose {
   Sources sources;
   Diagnostics diagnostics;
@@ -170,7 +170,7 @@ constexpr const char* kCumulusRoce =
     "nv set system hostname leaf\nnv set interface swp1-2 type swp\nnv set qos roce\n"
     "nv set interface swp1-2 qos pfc-watchdog state enabled\n";
 
-TEST(QosRules, OperatorDefaultBeforeCumulusRoceIsReportedWithBothFiles) {
+TEST(QosRules, OperatorDefaultWithCumulusRoceIsReportedWithBothFiles) {
   Loose loose;
   loose.add("nic.yaml", kOperatorDefault);
   loose.add("leaf.nvue", kCumulusRoce);
@@ -194,7 +194,7 @@ TEST(QosRules, NcclDefaultIsReportedWithoutACluster) {
   EXPECT_NE(all.find("job.yaml"), std::string::npos) << all;
 }
 
-TEST(QosRules, BookNicBeforeCumulusRoceIsInOrder) {
+TEST(QosRules, RecommendedNicWithCumulusRoceHasNoFinding) {
   Loose loose;
   std::string nic = kOperatorDefault;
   const std::string from = "roceOptimized: {enabled: true}}";
@@ -208,8 +208,8 @@ TEST(QosRules, BookNicBeforeCumulusRoceIsInOrder) {
   EXPECT_TRUE(found.empty()) << all;
 }
 
-// The published design of an InfiniBand cluster has credits: nothing here may speak of PFC or DSCP.
-TEST(QosRules, InfiniBandIsLeftAlone) {
+// A published InfiniBand design uses credit-based flow control: no rule may report PFC or DSCP.
+TEST(QosRules, InfiniBandHasNoFinding) {
   Case one = case_of(nullptr, "superpod-h100-4su.yaml");
   ASSERT_TRUE(one.loaded->cluster);
   for (const Finding& finding : one.findings(qos_rules())) {
@@ -218,7 +218,7 @@ TEST(QosRules, InfiniBandIsLeftAlone) {
 }
 
 // The policy that Microsoft publishes for Nexus: one marking threshold (a step, as in DCTCP), and no watchdog.
-TEST(QosRules, SwitchFileAloneIsJudged) {
+TEST(QosRules, SwitchFileIsCheckedWithoutACluster) {
   const std::string nexus = R"(hostname tor1
 class-map type qos match-all RDMA
   match dscp 26
@@ -252,8 +252,8 @@ interface Ethernet1/1
   EXPECT_EQ(unmarked.rules_found(&all), (std::set<std::string>{"QO044", "QO045"})) << all;
 }
 
-// A rendered qos.json alone: buffers and watchdog are in other parts.
-TEST(QosRules, PartOfASonicConfigurationIsNotBlamedForTheRest) {
+// A rendered qos.json alone: buffers and watchdog are in other files.
+TEST(QosRules, PartialSonicConfigurationHasNoFindingsForMissingParts) {
   Loose loose;
   loose.add("qos.json", R"({"DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}}, "TC_TO_QUEUE_MAP": {"AZURE": {"3": "3"}},
 "WRED_PROFILE": {"W": {"ecn": "ecn_all", "green_min_threshold": "100000", "green_max_threshold": "400000",
@@ -264,8 +264,8 @@ TEST(QosRules, PartOfASonicConfigurationIsNotBlamedForTheRest) {
   EXPECT_TRUE(loose.rules_found(&all).empty()) << all;
 }
 
-// SONiC's lookup tables for Broadcom chips: the size is a few cells, the headroom lies outside it.
-TEST(QosRules, SizeHoldsHeadroomOnSpectrumOnly) {
+// SONiC's lookup tables for Broadcom chips: the size is a few cells and does not include the headroom.
+TEST(QosRules, SizeIncludesHeadroomOnSpectrumOnly) {
   const auto found = [](const std::string& hwsku) {
     Loose loose;
     loose.add("leaf.json", R"({"DEVICE_METADATA": {"localhost": {"hostname": "leaf", "hwsku": ")" + hwsku + R"("}},

@@ -1,6 +1,6 @@
-// QO030 to QO059: what a class meets on its way through real configuration. Each rule owns some causes of the class
-// trace; only the first thing that goes wrong on a way is reported, since the rest follows from it. Where nothing but
-// the cluster file speaks, QO001 to QO029 have said it.
+// QO030 to QO059: the path of a class through actual configuration. Each rule covers some causes of the class trace;
+// only the first fault on a path is reported, since the rest follow from it. Faults of the cluster file alone are
+// reported by QO001 to QO029.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 using Causes = std::initializer_list<Cause>;
 
-// The step that takes a leg out of its class: for data the first that drops, else the first that does not mark.
+// The step at which a leg leaves its class: for data the first that drops, else the first that does not mark.
 const TraceStep* find_deciding_step(const TraceLeg& leg) {
   if (leg.notice) {
     const TraceStep* warning = leg.first(StepVerdict::warning);
@@ -44,7 +44,7 @@ bool only_intent(const TraceLeg& leg, const TraceStep& step) {
 
 SourceLocation place_of(const TraceStep& step) { return step.place.known() ? step.place : step.near; }
 
-// Every device that runs the file a step was decided in, so that a template for a hundred leaves is one finding.
+// All devices that run the file of the deciding line, so a template for a hundred leaves is one finding.
 std::string subject_of(const CheckInput& input, const TraceStep& step) {
   std::string own = step.device.empty() ? step.hop : step.device;
   if (!input.has_cluster() || step.said_by == SaidBy::intent) return own;
@@ -60,7 +60,7 @@ std::string subject_of(const CheckInput& input, const TraceStep& step) {
   return own;
 }
 
-// One finding for each cause (and, of class maps, each pair of DSCP and class).
+// One finding per cause (and, for class maps, per pair of DSCP and class).
 class Reporter {
  public:
   explicit Reporter(const CheckInput& input) : input_(input) {}
@@ -94,14 +94,14 @@ std::string describe_cause(const TraceLeg& leg, const TraceStep& step) {
                      step.hop);
 }
 
-// The DSCP that the cluster file means for the leg's packets, -1 without one.
+// The DSCP that the cluster file specifies for the leg's packets, -1 without one.
 int find_expected_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
   if (!trace.has_fabric) return -1;
   const model::QosSpec& qos = *input.cluster().data_fabric_spec(trace.fabric).qos;
   return static_cast<int>(leg.notice ? *qos.cnp_dscp : *qos.dscp);
 }
 
-// The line to change: the marking where it is real and not what the cluster file means, else the step itself.
+// The line to change: the marking if it is configured and differs from the cluster file, else the step itself.
 const TraceStep& line_to_change(const CheckInput& input, const Trace& trace, const TraceLeg& leg,
                                 const TraceStep& step) {
   const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
@@ -109,7 +109,7 @@ const TraceStep& line_to_change(const CheckInput& input, const Trace& trace, con
   return leg.notice && wrong && marked->said_by != SaidBy::intent ? *marked : step;
 }
 
-// Legs whose decisive step has one of the causes.
+// Legs whose deciding step has one of the causes.
 void report_causes(const CheckInput& input, Report& report, Causes causes) {
   Reporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
@@ -123,7 +123,7 @@ void report_causes(const CheckInput& input, Report& report, Causes causes) {
   reporter.report(report);
 }
 
-// Steps with a cause wherever they are on a leg that is otherwise in its class.
+// Steps with a cause anywhere on a leg that otherwise stays in its class.
 void report_steps(const CheckInput& input, Report& report, Cause cause) {
   Reporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
@@ -149,7 +149,7 @@ Blamed blame(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
   return marked->what == "default ToS" ? Blamed::nic : Blamed::job;
 }
 
-// One direction alone: what comes back on another class than it went (reported by QO043).
+// Only one direction is lossy: the return path uses another class (reported by QO043).
 bool one_way(const Trace& trace) {
   if (trace.legs.size() < 2) return false;
   const TraceStep* there = trace.legs[0].first(StepVerdict::lossy);
@@ -177,7 +177,7 @@ void report_class(const CheckInput& input, Report& report, Blamed wanted) {
 
 void check_traced_job_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::job); }
 
-// The NIC's default, even if jobs set a class: all other traffic uses it.
+// The NIC's default matters even if jobs set a class: all other traffic uses it.
 void check_traced_nic_class(const CheckInput& input, Report& report) {
   report_class(input, report, Blamed::nic);
   if (!input.has_cluster()) return;
@@ -298,7 +298,7 @@ void check_traced_dscp_rewrite(const CheckInput& input, Report& report) {
   reporter.report(report);
 }
 
-// Switch files alone: nothing marks, so nothing can be followed, but the ports that pause are known.
+// Switch files alone: without markings no path can be traced, but the ports with PFC are known.
 template <class Judge>
 void report_ports(const CheckInput& input, Report& report, Judge judge) {
   if (input.has_cluster() || !input.traces().all().empty()) return;

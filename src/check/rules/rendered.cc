@@ -1,5 +1,5 @@
-// RN: a tree written by `weft render`, compared with the current cluster file. Finds what no rule of another area
-// looks at: a line changed by hand, a file that is gone, a tree that is older than the design.
+// RN: a tree written by `weft render`, compared with the current cluster file. Detects what other rules do not: manual
+// edits, missing files, a tree older than the design.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::vector<model::JobSpec> jobs_of(const CheckInput& input, const config::Confi
   std::vector<model::JobSpec> jobs;
   for (const auto& [path, file] : tree.files) {
     if (!path.starts_with("jobs/")) continue;
-    Diagnostics ignored;  // a job that cannot be read shows as files that are not rendered
+    Diagnostics ignored;  // an unreadable job shows up as files that are not rendered
     const auto root = parse_yaml(input.sources(), file, ignored);
     auto job = root ? model::read_job(*root, ignored) : std::nullopt;
     if (!job) continue;

@@ -1,5 +1,5 @@
-// RE: what a single failure of a switch, a rack, a feed or a member of the control plane takes with it. Copies of data,
-// jobs and services are in rules/resilience_data.cc.
+// RE: the effect of a single failure of a switch, a rack, a feed or a control plane member. Replication of data, jobs
+// and services are in rules/resilience_data.cc.
 #include "check/rules/resilience.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string range_of(const model::Cluster& cluster, const std::vector<model::Rac
   return fold_hosts(std::move(names));
 }
 
-// Spines of one plane: planes do not replace each other if a port belongs to one.
+// Spines of one plane: planes cannot replace each other if a port belongs to only one.
 std::uint32_t spines_of(const model::FabricPlan& plan) { return plan.spines / std::max(plan.planes, 1U); }
 
 void check_single_spine(const CheckInput& input, Report& report) {
@@ -94,7 +94,7 @@ void check_server_leaf_count(const CheckInput& input, Report& report) {
     }
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     for (const auto& [pool, servers] : by_pool) {
-      // A cable that the file moved is the line to change; otherwise the wiring is.
+      // If the file moves a cable, that line is the one to change; otherwise the wiring.
       SourceLocation place = fabric.wiring.place.known() ? fabric.wiring.place : section(input, fabric.place);
       for (const model::CableSpec& cable : *input.spec().cables) {
         const std::string host = cable.from->substr(0, cable.from->find(':'));
@@ -165,14 +165,14 @@ void check_rack_feed_count(const CheckInput& input, Report& report) {
   }
 }
 
-// What the PDUs of a rack carry when the feed with most of them is lost.
+// Power that the PDUs of a rack supply after losing the feed with most of them.
 Power left_after_feed(const CheckInput& input, const model::Rack& rack) {
   const model::SiteSpec& site = *input.spec().site;
   const std::int64_t feeds = std::min<std::int64_t>(*site.feeds, rack.pdus);
   return *input.cluster().catalog().pdu(*site.pdu)->rating * (rack.pdus - (rack.pdus + feeds - 1) / feeds);
 }
 
-// A rack's limit follows from its PDUs with one feed lost unless the file sets it; only then can it promise too much.
+// A rack's limit defaults to its PDUs with one feed lost; only a limit set in the file can be too high.
 void check_pdu_load_after_feed_loss(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   std::vector<model::RackId> racks;

@@ -10,7 +10,7 @@ namespace weft::check {
 [[nodiscard]] std::vector<Rule> resilience_site_rules();  // fabrics, power, racks, control plane
 [[nodiscard]] std::vector<Rule> resilience_data_rules();  // storage, jobs, services
 
-// Location of a finding when the file does not have the section: its top.
+// Location of a finding if the file lacks the section: the top of the file.
 [[nodiscard]] inline SourceLocation section(const CheckInput& input, const SourceLocation& place) {
   return place.known() ? place : input.spec().place;
 }

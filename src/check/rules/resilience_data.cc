@@ -1,4 +1,4 @@
-// RE, second half: copies of data, jobs that lose a server, and services during failures and upgrades.
+// RE, second half: replication of data, jobs that lose a server, and services during failures and upgrades.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace weft::check {
 namespace {
 
-// More than this part of the time lost to failures and checkpoints, and this much worse than it could be, is worth a
-// word.
+// Reported if more than this share of time is lost to failures and checkpoints, and this much more than at the best
+// interval.
 constexpr double kWasteAllowed = 0.10;
 constexpr double kWorseAllowed = 0.05;
 

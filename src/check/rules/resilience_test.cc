@@ -1,5 +1,5 @@
-// The examples of the RE and OB tables, run with both tables: each triggers its own rule and no other. What other
-// areas make of them is rules_test.cc's.
+// The examples of the RE and OB tables, run with both tables: each triggers its own rule and no other. rules_test.cc
+// covers the other areas.
 #include "check/rules/resilience.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::vector<Rule> tables() {
   return rules;
 }
 
-// Ids and messages of what both tables find in a cluster file without configuration.
+// Ids and messages of the findings of both tables in a cluster file without configuration.
 std::vector<std::string> findings(const std::string& text) {
   const std::unique_ptr<model::Loaded> loaded = model::load_cluster_text("cluster.yaml", text);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
@@ -57,9 +57,9 @@ std::string edited(const RuleExample& edit) {
   return text.replace(at, edit.from.size(), edit.to);
 }
 
-TEST(ResilienceRules, TheGoodFileIsGood) { EXPECT_EQ(findings(example("pod16.yaml")), std::vector<std::string>{}); }
+TEST(ResilienceRules, GoodFileHasNoFinding) { EXPECT_EQ(findings(example("pod16.yaml")), std::vector<std::string>{}); }
 
-TEST(ResilienceRules, EachExampleTriggersItsRuleAlone) {
+TEST(ResilienceRules, EachExampleTriggersOnlyItsRule) {
   int seen = 0;
   for (const Rule& rule : tables()) {
     if (rule.needs != RuleNeeds::design) continue;
@@ -72,14 +72,14 @@ TEST(ResilienceRules, EachExampleTriggersItsRuleAlone) {
   EXPECT_GT(seen, 5);
 }
 
-// The formula's check values: 16,384 GPUs on 2,048 nodes at 6.5 failures per 1000 node-days, restart 5 min, free
-// checkpoints: 0.676 at an hour, 0.931 at five minutes (Kokolis et al. give 0.93).
-TEST(TrainingTime, GivesThePublishedRatios) {
+// Reference values of the formula: 16,384 GPUs on 2,048 nodes at 6.5 failures per 1000 node-days, restart 5 min, free
+// checkpoints: 0.676 at an hour, 0.931 at five minutes (Kokolis et al. report 0.93).
+TEST(TrainingTime, MatchesThePublishedRatios) {
   EXPECT_NEAR(training_time(2048, 3600.0, 0.0).ratio, 0.676, 0.0005);
   EXPECT_NEAR(training_time(2048, 300.0, 0.0).ratio, 0.931, 0.0005);
 }
 
-TEST(TrainingTime, TheBestIntervalIsBest) {
+TEST(TrainingTime, BestIntervalHasTheHighestRatio) {
   for (const std::int64_t nodes : {16, 256, 2048}) {
     const TrainingTime best = training_time(nodes, 1800.0, 90.0);
     for (const double factor : {0.5, 0.9, 1.1, 2.0}) {

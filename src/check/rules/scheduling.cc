@@ -1,4 +1,4 @@
-// SC: who gets what, and how jobs are kept apart.
+// SC: quotas, priorities and isolation of jobs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void check_tenant_quota(const CheckInput& input, Report& report) {
   }
 }
 
-// What all GPU servers, and all storage systems, have together.
+// Totals of all GPU servers and all storage systems.
 struct ClusterCapacity {
   std::int64_t gpus = 0;
   std::int64_t cpus = 0;
@@ -161,7 +161,7 @@ void check_partition_time_limit(const CheckInput& input, Report& report) {
   }
 }
 
-// Hosts of the pool that carry a label "key=value".
+// Hosts of the pool with a label "key=value".
 std::int64_t hosts_with(const model::PoolSpec& pool, std::string_view constraint) {
   const std::size_t equal = constraint.find('=');
   const std::string_view key = constraint.substr(0, equal);
@@ -236,7 +236,7 @@ void check_quota_completeness(const CheckInput& input, Report& report) {
   if (!runs_kubernetes(input.spec())) return;
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
-    if (!quota.gpus.has_value() && quota.mig->empty()) continue;  // SC001
+    if (!quota.gpus.has_value() && quota.mig->empty()) continue;  // reported by SC001
     std::string missing;
     const auto need = [&](bool there, const char* name) {
       if (!there) missing += (missing.empty() ? "" : ", ") + std::string(name);

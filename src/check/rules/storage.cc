@@ -11,7 +11,7 @@ namespace weft::check {
 namespace {
 
 constexpr std::int64_t kManyFiles = 10'000'000;
-constexpr int kPosixRead = 2;  // GB/s per node, the lower published rule
+constexpr int kPosixRead = 2;  // GB/s per node, the lower published figure
 
 const model::FabricSpec& fabric_of(const CheckInput& input) { return input.spec().fabrics->storage.value; }
 
@@ -20,7 +20,7 @@ bool has_volume_for(const model::StorageSpec& system, model::VolumePurpose purpo
                      [&](const model::VolumeSpec& volume) { return volume.purpose.value == purpose; });
 }
 
-// Of the systems with volumes for this purpose; of all but the cold ones if no volume has a purpose.
+// Total of the systems with volumes for this purpose; of all but the cold ones if there is no such volume.
 model::ByteRate sum_rate(const model::Spec& spec, model::Sourced<model::ByteRate> model::StorageSpec::*rate,
                          model::VolumePurpose purpose) {
   model::ByteRate stated{};
@@ -60,7 +60,7 @@ void check_storage_throughput(const CheckInput& input, Report& report) {
   std::string rule = fmt::format("{} GB/s per node", kPosixRead);
   for (const design::ThroughputNeed& need :
        design::storage_needs(input.cluster().gpu_count(), servers, spec.workload->data.value)) {
-    if (need.rule.find("SuperPOD") == std::string::npos) continue;  // the rule that follows the declared data class
+    if (need.rule.find("SuperPOD") == std::string::npos) continue;  // the rule for the declared data class
     if (need.read > wanted_read) {
       wanted_read = need.read;
       rule = need.rule;

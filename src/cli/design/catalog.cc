@@ -1,4 +1,4 @@
-// weft catalog: the hardware that weft knows.
+// weft catalog: the hardware in the catalog.
 #include <fmt/format.h>
 
 #include "base/utf8.h"

@@ -1,4 +1,4 @@
-// `weft catalog show`: every fact of one item, read off the schema, with the source that states it.
+// `weft catalog show`: every fact of one item, read through the schema, with its source.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace weft::cli {
 
 namespace {
 
-// An item of any table, as much of it as all have.
+// The fields that items of all tables have in common.
 struct AnyItem {
   const char* table;
   const model::Schema* schema;
@@ -66,7 +66,7 @@ bool is_list_of_scalars(const YamlNode& node) {
                      [](const YamlNode& item) { return item.kind == YamlNode::Kind::scalar; });
 }
 
-// One row a leaf: "ports[0].speeds" is "400G, 200G".
+// One row per leaf: "ports[0].speeds" is "400G, 200G".
 void flatten(const std::string& path, const YamlNode& node, std::vector<std::pair<std::string, Cell>>& out) {
   switch (node.kind) {
     case YamlNode::Kind::null:
@@ -95,7 +95,7 @@ void flatten(const std::string& path, const YamlNode& node, std::vector<std::pai
   }
 }
 
-// The value as the file format writes it, so that nothing here needs to know its type.
+// The value as in the file format, so this code does not depend on its type.
 std::vector<std::pair<std::string, Cell>> leaves_of(const model::Field& field, const void* record) {
   model::YamlWriter writer;
   writer.open();

@@ -18,7 +18,7 @@ Column wide_column(std::string key, std::string title) {
 
 Cell cell(const model::Sourced<std::string>& given) { return given.has_value() ? Cell(given.value) : Cell(); }
 Cell cell(const model::Sourced<std::int64_t>& given) { return given.has_value() ? Cell(given.value) : Cell(); }
-// In the unit that people use: whole where it can be.
+// In the common unit, as a whole number if possible.
 Cell scaled(std::int64_t count, std::int64_t unit, std::string shown) {
   if (count % unit == 0) return {count / unit, std::move(shown)};
   return {static_cast<double>(count) / static_cast<double>(unit), std::move(shown)};

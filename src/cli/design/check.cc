@@ -23,7 +23,7 @@ Severity severity_named(const std::string& name, Severity otherwise) {
   return otherwise;
 }
 
-// Every id must mean something: a misspelt one would silently check nothing.
+// Unknown ids are errors: a misspelled one would silently check nothing.
 bool ids_exist(Context& context, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     const bool area =
@@ -167,7 +167,7 @@ Exit run_rules(Context& context) {
   return context.deliver(document);
 }
 
-// Greedy line breaks at blanks.
+// Greedy line breaks at spaces.
 std::string wrapped(std::string_view text, std::string_view indent) {
   std::string out(indent);
   std::size_t column = indent.size();
@@ -215,7 +215,7 @@ std::string explained(const check::Rule& rule) {
   return out;
 }
 
-// Rules that only a live BMC can break have no example in a file; null when it is none of those.
+// Rules about live BMCs have no example file; null for other rules.
 const oob::AuditRule* find_audit_rule(std::string_view id) {
   const std::vector<oob::AuditRule>& rules = oob::audit_rules();
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const oob::AuditRule& rule) {

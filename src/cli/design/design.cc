@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-// An option's value did not parse.
+// An option value that failed to parse.
 struct BadValue {
   std::string problem;
   std::string hint;
@@ -63,7 +63,7 @@ class RequestReader {
     request.power = power.value();
   }
 
-  // The file format's own rule for names.
+  // The same rule for names as in the file format.
   void read_name(std::string& out) {
     YamlNode node;
     node.kind = YamlNode::Kind::scalar;

@@ -25,10 +25,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownPerFile = 20;  // in a table; machine formats have all
 constexpr std::size_t kShownValue = 60;
 
-// Where the old text of each rendered file is found.
+// Source of the old text of each rendered file.
 struct Against {
   std::string folder;                         // of a rendered tree, or of files laid out like one
-  std::map<std::string, std::string> device;  // running configuration of a device: device name to path
+  std::map<std::string, std::string> device;  // running config of a device: device name to path
   std::set<std::string> named;                // devices given as DEVICE=FILE
   std::optional<render::Manifest> manifest;
 };
@@ -47,7 +47,7 @@ class DiffSink : public render::FileSink {
     seen_.insert(file.path);
     const auto running = against_.device.find(file.device);
     const bool is_running = running != against_.device.end() && is_switch_target(target_);
-    if (!is_running && against_.folder.empty()) return;  // nothing to hold it against
+    if (!is_running && against_.folder.empty()) return;  // nothing to compare with
     compared_ = true;
     if (is_running) compared_devices_.insert(file.device);
     const Result<std::string> old =
@@ -73,7 +73,7 @@ class DiffSink : public render::FileSink {
     changes.kind = old.ok() ? render::ChangeKind::changed : render::ChangeKind::added;
     if (old.ok()) {
       changes.changes = render::compare_texts(target_, file.path, *old, file.content, file.risk, {.running = running});
-      if (changes.changes.empty()) return;  // layout alone
+      if (changes.changes.empty()) return;  // only layout differs
       for (const render::Change& change : changes.changes) changes.risk = std::max(changes.risk, change.risk);
     } else {
       changes.risk = file.risk;
@@ -105,7 +105,7 @@ void note_removed(const render::Manifest& manifest, const std::set<std::string>&
   }
 }
 
-// A path is a rendered tree, a folder laid out like one, or what devices run; DEVICE=FILE is always the last.
+// A path is a rendered tree, a folder with the same layout, or running configs; DEVICE=FILE is always a running config.
 bool read_against(Context& context, const model::Loaded& loaded, const std::string& argument, Against& against) {
   const std::size_t equals = argument.find('=');
   if (equals != std::string::npos &&
@@ -135,7 +135,7 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
     against.folder = argument;
     return true;
   }
-  // Running configuration: recognized by what it holds, a switch's by its host name.
+  // A running config is recognized by its content, a switch by its host name.
   Sources sources;
   Diagnostics diagnostics;
   config::ConfigSet set;
@@ -155,7 +155,7 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
   return false;
 }
 
-// A device that nothing is rendered for was not compared, which is not the same as no difference.
+// A device without rendered files was not compared, which is not the same as no difference.
 bool check_compared(Context& context, const model::Cluster& cluster, const Against& against, const DiffSink& sink,
                     const std::vector<render::ChangedFile>& changed) {
   const std::vector<std::string>& targets = context.arguments().values("target");
@@ -254,7 +254,7 @@ Exit run_diff(Context& context) {
   DiffSink sink(against, changed);
   std::vector<std::string> rendered;
   for (const render::RenderTarget* target : targets) {
-    // A tree that was rendered in part is compared in part.
+    // A partially rendered tree is compared in part.
     const bool in_tree = !against.manifest || !arguments.values("target").empty() ||
                          std::find(against.manifest->targets.begin(), against.manifest->targets.end(), target->name) !=
                              against.manifest->targets.end();
@@ -265,7 +265,7 @@ Exit run_diff(Context& context) {
     target->render(input, sink);
   }
   if (against.manifest) {
-    // A target that no longer applies takes its files with it.
+    // The files of a target that no longer applies are removed.
     for (const std::string& name : against.manifest->targets) {
       const bool chosen =
           arguments.values("target").empty() ||

@@ -1,4 +1,4 @@
-// weft discover: what the host that it runs on has.
+// weft discover: inventory of the local host.
 #include "hostprobe/discover.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// weft failures: what each failure leaves, and the resiliency matrix.
+// weft failures: the impact of each failure, and the resiliency matrix.
 #include "check/failures/failure_analysis.h"
 #include "cli/framework/context.h"
 #include "config/config_set.h"

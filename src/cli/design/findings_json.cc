@@ -35,7 +35,7 @@ const char* sarif_level(Severity severity) {
   return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
 }
 
-// Relative references: characters outside of RFC 3986's unreserved set and "/" are percent-encoded.
+// Relative references: characters other than RFC 3986's unreserved set and "/" are percent-encoded.
 std::string uri_of(const std::string& path) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = path.starts_with("/") ? "file://" : "";

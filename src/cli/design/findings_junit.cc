@@ -8,7 +8,7 @@
 namespace weft::cli {
 namespace {
 
-// XML 1.0 allows no control characters but tab and line ends, not even escaped.
+// XML 1.0 allows no control characters except tab and line ends, not even escaped.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -34,7 +34,7 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-// One test case a rule; a rule with findings fails, notes aside, with all of them in its text.
+// One test case per rule; a rule with findings other than notes fails, with all of them in its text.
 std::string findings_junit(const FindingsContext& context) {
   std::map<std::string_view, std::vector<const check::Finding*>> by_rule;
   for (const check::Finding& finding : context.result.findings) by_rule[finding.rule->id].push_back(&finding);

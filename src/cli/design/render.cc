@@ -9,7 +9,7 @@
 namespace weft::cli {
 namespace {
 
-// --output names the folder here, not a format: machines read the manifest.
+// --output names the folder here, not a format: programs read the manifest.
 Exit deliver_table(Context& context, const Document& document, Exit outcome = Exit::ok) {
   return context.deliver(write(document, {.format = OutputFormat::table, .color = context.colors_result()}), outcome);
 }

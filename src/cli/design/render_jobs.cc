@@ -19,7 +19,7 @@ bool read_render_options(Context& context, render::RenderOptions& options) {
   return true;
 }
 
-// Every target that was named, in the table's order; all of them when none was.
+// All named targets, in the table's order; all targets if none was named.
 bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& chosen) {
   const std::vector<std::string>& names = context.arguments().values("target");
   for (const std::string& name : names) {
@@ -56,7 +56,7 @@ bool check_named_targets(Context& context, const render::RenderInput& input, con
   return true;
 }
 
-// Jobs in the order of the command line. False when one cannot be used; the reasons are in the diagnostics.
+// Jobs in the order of the command line. False if one cannot be used; the reasons are in the diagnostics.
 bool read_jobs(Context& context, model::Loaded& loaded, std::vector<model::JobSpec>& jobs) {
   for (const std::string& path : context.arguments().values("job")) {
     const Result<std::string> text = read_file(path);

@@ -1,4 +1,4 @@
-// What weft render and weft diff take from their command lines alike.
+// Arguments that weft render and weft diff share.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace weft::cli {
 
-// Each says what is wrong on standard error and gives false.
+// Each reports problems on standard error and returns false.
 [[nodiscard]] bool read_render_options(Context& context, render::RenderOptions& options);
-// Every target that was named, in the table's order; all of them when none was.
+// All named targets, in the table's order; all targets if none was named.
 [[nodiscard]] bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& chosen);
-// Whether every target that was named renders something for this cluster, or stands in `rendered`, the targets of a
-// tree that it is compared with.
+// Whether every named target renders something for this cluster, or is in `rendered`, the targets of a tree that it is
+// compared with.
 [[nodiscard]] bool check_named_targets(Context& context, const render::RenderInput& input,
                                        const std::vector<std::string>& rendered = {});
-// Jobs in the order of the command line; what is wrong with them is in the diagnostics of `loaded`.
+// Jobs in the order of the command line; their problems are in the diagnostics of `loaded`.
 [[nodiscard]] bool read_jobs(Context& context, model::Loaded& loaded, std::vector<model::JobSpec>& jobs);
 
 }  // namespace weft::cli

@@ -23,7 +23,7 @@ unsigned mode_bits(const std::string& mode) {
   return bits & 0777U;
 }
 
-// Writes each file as it comes and keeps only its line of the manifest.
+// Writes each file immediately and keeps only its manifest line.
 class TreeSink : public render::FileSink {
  public:
   TreeSink(FolderWriter& folder, render::Manifest& manifest) : folder_(folder), manifest_(manifest) {}
@@ -58,7 +58,7 @@ Status refuse_to_lose(const std::string& folder) {
                folder};
 }
 
-// Switches whose operating system no target knows.
+// Switches whose OS no target supports.
 void note_unknown_systems(const model::Cluster& cluster, render::Manifest& manifest) {
   std::map<std::string, std::size_t> counts;
   for (const model::DeviceGroup& group : cluster.groups()) {

@@ -20,7 +20,7 @@ namespace {
 
 using MaybeFabric = std::optional<model::FabricKind>;
 
-// One of `document` and `picture`, or neither for the view that run_show knows itself.
+// One of `document` and `picture`, or neither for the view that run_show handles itself.
 struct View {
   const char* name;
   const char* help;
@@ -97,11 +97,11 @@ MaybeFabric chosen_fabric(const Arguments& arguments) {
 }
 
 struct Request {
-  const View* view = nullptr;  // null: the line was wrong, and that has been said
+  const View* view = nullptr;  // null: usage error, already reported
   std::string path;
 };
 
-// [VIEW] CLUSTER, in a line that may have forgotten one or exchanged them.
+// [VIEW] CLUSTER, also with one missing or both swapped.
 Request read_words(Context& context) {
   const Arguments& arguments = context.arguments();
   const std::string first = arguments.word(0);
@@ -137,7 +137,7 @@ Request read_words(Context& context) {
   return {view, second};
 }
 
-// Whether the options fit the view; says so when not.
+// Whether the options fit the view; reports if not.
 bool options_fit(Context& context, const View& view) {
   const Arguments& arguments = context.arguments();
   if (arguments.has("fabric") && !view.by_fabric) {
@@ -169,7 +169,7 @@ bool options_fit(Context& context, const View& view) {
   return true;
 }
 
-// Prices into `loaded`'s diagnostics; nothing when the file cannot be used.
+// Reads the price file, with diagnostics in `loaded`; empty if the file cannot be used.
 std::optional<design::Prices> open_prices(model::Loaded& loaded, const std::string& path) {
   Result<std::string> text = read_file(path);
   if (!text.ok()) {
@@ -245,7 +245,7 @@ Command show_command() {
       .name = "VIEW", .help = "the view [default: summary]", .hint = Hint::file, .required = false, .open = true};
   for (const View& each : views()) view.choices.push_back({each.name, each.help});
   Argument cluster = cluster_argument();
-  cluster.required = false;  // as VIEW may be left out, read_words() counts them
+  cluster.required = false;  // VIEW is optional, so read_words() counts the arguments
   command.arguments = {view, cluster};
   command.options = {
       output_option(),

@@ -1,4 +1,4 @@
-// weft trace: follow a packet's class, a packet's way between fabrics, and the way back to a dead device.
+// weft trace: follow a packet through its traffic class and between fabrics, and the recovery path to a dead device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Read {
   config::ConfigSet config;
 };
 
-// The cluster file, where there is one, and the files of --config. Null when something cannot be used; that is said.
+// The cluster file, if any, and the files of --config. Null if one cannot be used, after reporting why.
 std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
   const std::string path = context.arguments().word(0);
   const std::vector<std::string>& files = context.arguments().values("config");
@@ -35,7 +35,7 @@ std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
   return read;
 }
 
-// A whole number within bounds, or `otherwise` when the option was not given. False when it is neither.
+// An integer within bounds, or `otherwise` if the option was not given. False if it is invalid.
 bool read_number(Context& context, const char* option, int low, int high, int& number) {
   if (!context.arguments().has(option)) return true;
   const std::string text = context.arguments().value(option);

@@ -13,7 +13,7 @@ Json scalar_json(const YamlNode& node) {
   if (node.quoted) return node.scalar;
   if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
   const Result<std::int64_t> number = parse_integer(node.scalar);
-  // "007" is text to people: JSON has no such number.
+  // "007" stays text: JSON has no such number.
   if (number.ok() && std::to_string(number.value()) == node.scalar) return number.value();
   return node.scalar;
 }

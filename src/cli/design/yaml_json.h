@@ -1,4 +1,4 @@
-// A YAML tree as JSON, for files that people want to read with jq.
+// Converts a YAML tree to JSON, for tools such as jq.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weft::cli {
 
-// Plain scalars that are numbers, true, false or null become those; everything else is text.
+// Plain scalars that are numbers, true, false or null are converted; everything else is text.
 [[nodiscard]] std::string yaml_to_json(const YamlNode& node, bool one_line);
 
 }  // namespace weft::cli

@@ -15,7 +15,7 @@ namespace weft::cli {
 [[nodiscard]] std::vector<std::string> catalog_tables();
 // All tables, or the one named.
 [[nodiscard]] Document catalog_list_view(const model::Catalog& catalog, std::string_view table);
-// Nothing when there is no such item.
+// Empty if there is no such item.
 [[nodiscard]] std::optional<Document> catalog_item_view(const model::Catalog& catalog, std::string_view id);
 [[nodiscard]] std::vector<std::string_view> catalog_ids(const model::Catalog& catalog);
 

@@ -47,7 +47,7 @@ std::vector<Command> make_commands() {
   for (Command& command : catalog_commands()) commands.push_back(std::move(command));
   commands.push_back(schema_command());
   for (Command& command : about_commands()) commands.push_back(std::move(command));
-  // `help` takes the names of all the others, a group's once.
+  // `help` accepts the names of all commands, and each group once.
   std::vector<Choice> pages;
   for (const Command& command : commands) {
     const std::string word(command.group().empty() ? command.name : command.group());

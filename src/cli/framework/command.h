@@ -1,5 +1,5 @@
-// Commands as data. One table says what each command is called, takes and does; parsing, --help, shell completion and
-// the manual page are all made from it.
+// Commands as data. One table defines the name, arguments and function of each command; parsing, --help, shell
+// completion and the manual page are generated from it.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace weft::cli {
 
 class Context;
 
-// What a shell can offer for a value that has no fixed choices.
+// What shell completion offers for a value without fixed choices.
 enum class Hint { none, file, gpu, server, network_switch, item, rule };
 
 struct Choice {
@@ -23,13 +23,13 @@ struct Choice {
 struct Option {
   std::string name{};   // without dashes
   char letter = 0;      // of the short form; 0 for none
-  std::string value{};  // what help calls its value; empty for a switch, which has none
+  std::string value{};  // name of its value in help; empty for a switch, which has none
   std::string help{};
   std::string fallback{};  // the default, for help
   std::vector<Choice> choices{};
   Hint hint = Hint::none;
   bool repeatable = false;
-  std::string section{};  // heading it stands under in help; those without one come first
+  std::string section{};  // its heading in help; options without one come first
 };
 
 struct Argument {
@@ -39,7 +39,7 @@ struct Argument {
   Hint hint = Hint::none;
   bool required = true;
   bool repeatable = false;
-  bool open = false;  // the choices are not the only values it takes: the command checks them itself
+  bool open = false;  // other values than the choices are accepted: the command checks them itself
 };
 
 struct Example {
@@ -54,11 +54,11 @@ struct Command {
   std::vector<std::string> description{};  // paragraphs
   std::vector<Example> examples{};
   std::vector<Argument> arguments{};
-  std::vector<Option> options{};  // global ones aside
+  std::vector<Option> options{};  // without the global ones
   Exit (*run)(Context&) = nullptr;
-  bool group_default = false;  // also what the group's name alone means
+  bool group_default = false;  // runs when only the group's name is given
 
-  // "catalog" of "catalog show"; "" of a command that stands alone.
+  // "catalog" for "catalog show"; "" for a command without a group.
   [[nodiscard]] std::string_view group() const;
   [[nodiscard]] std::string_view last_word() const;
 };
@@ -67,7 +67,7 @@ struct Command {
 struct Topic {
   std::string name{};
   std::string summary{};
-  std::vector<Choice> entries{};  // a word and what it means
+  std::vector<Choice> entries{};  // a term and its meaning
   std::vector<std::string> notes{};
 };
 
@@ -76,7 +76,7 @@ struct Topic {
 [[nodiscard]] const std::vector<Topic>& all_topics();
 
 [[nodiscard]] const Command* find_command(std::string_view name);
-// The commands of a group, in table order; empty when there is no such group.
+// The commands of a group, in table order; empty if there is no such group.
 [[nodiscard]] std::vector<const Command*> commands_of_group(std::string_view group);
 // The option of the command, or the global one.
 [[nodiscard]] const Option* find_option(const Command& command, std::string_view name);

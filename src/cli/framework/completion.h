@@ -1,5 +1,6 @@
-// Shell completion scripts, made from the command tables. The three scripts work alike: walk the words typed so far to
-// find the command, the option that waits for its value and the position, then offer what the tables say.
+// Shell completion scripts, generated from the command tables. All three scripts work the same way: walk the words
+// typed so far to find the command, the option that needs a value and the position, then offer candidates from the
+// tables.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace weft::cli {
 
-// Ids of the built-in catalog, by what they may stand for.
+// Ids of the built-in catalog, by use.
 struct CompletionValues {
   std::vector<std::string> gpus;
   std::vector<std::string> servers;  // GPU servers
@@ -25,7 +26,7 @@ struct CompletionValues {
 [[nodiscard]] std::string zsh_completion(const CompletionValues& values);
 [[nodiscard]] std::string fish_completion(const CompletionValues& values);
 
-// What to offer for one value.
+// Candidates for one value.
 struct Candidates {
   std::vector<Choice> words;
   bool files = false;
@@ -34,7 +35,7 @@ struct Candidates {
 [[nodiscard]] Candidates candidates_for(const Argument& argument, const CompletionValues& values);
 // Options of all commands that take a value, each name once.
 [[nodiscard]] std::vector<Option> options_with_value();
-// The first words of a line: commands, and groups once.
+// The first words of a command line: commands, and each group once.
 [[nodiscard]] std::vector<Choice> first_words();
 [[nodiscard]] std::vector<std::string> group_names();
 // "--output" and "-o", or one of them.

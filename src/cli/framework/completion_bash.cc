@@ -80,7 +80,7 @@ std::string arguments(const CompletionValues& values) {
 
 }  // namespace
 
-// COMP_WORDBREAKS has '=' in it: --output=json arrives as three words.
+// COMP_WORDBREAKS contains '=': --output=json arrives as three words.
 std::string bash_completion(const CompletionValues& values) {
   return fill_template(asset<"cli/completion.bash">(), {{"OPTIONS", options_pattern()},
                                                         {"GROUPS", group_cases()},

@@ -16,7 +16,7 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
-// __weft_words prints the words typed so far that are neither options nor their values; __weft_at tells whether they
+// __weft_words prints the words typed so far that are neither options nor their values; __weft_at checks whether they
 // begin with a command and how many more follow.
 std::string start() {
   std::vector<std::string> options;

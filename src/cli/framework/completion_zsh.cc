@@ -8,7 +8,7 @@
 namespace weft::cli {
 namespace {
 
-// 'name:what it means', as _describe reads it: a colon in the name would end it.
+// 'name:description', the format of _describe: a colon in the name would end it.
 std::string described(const Choice& choice) {
   std::string name;
   for (const char c : choice.name) name += c == ':' ? std::string("\\:") : std::string(1, c);
@@ -92,7 +92,7 @@ std::string arguments(const CompletionValues& values) {
 
 }  // namespace
 
-// The file serves `source` as well as a folder of $fpath, where the whole of it is the function's body.
+// The file works with `source` and in a folder of $fpath, where the whole file is the function's body.
 std::string zsh_completion(const CompletionValues& values) {
   return fill_template(asset<"cli/completion.zsh">(), {{"OPTIONS", options_pattern()},
                                                        {"GROUPS", group_cases()},

@@ -94,7 +94,7 @@ Exit Context::deliver(std::string_view text, Exit outcome) {
   const Status written = write_file(path, text);
   if (!written.ok()) {
     Error error = written.error();
-    if (error.code == ErrorCode::refused) error.code = ErrorCode::unavailable;  // by the system, not by weft
+    if (error.code == ErrorCode::refused) error.code = ErrorCode::unavailable;  // refused by the system, not by weft
     return failed(error);
   }
   detail(fmt::format("wrote {}, {} bytes", path, text.size()));

@@ -1,5 +1,5 @@
-// What a running command works with: its arguments, its streams, and the habits that all commands share (how an error
-// is said, where the result goes, how files are loaded and their diagnostics printed).
+// Context of a running command: its arguments, its streams, and shared behavior (error messages, output of results,
+// loading files and printing their diagnostics).
 #pragma once
 
 #include <memory>
@@ -26,18 +26,18 @@ class Context {
   [[nodiscard]] bool verbose() const { return verbose_; }
   [[nodiscard]] std::string today() const { return io_.today ? io_.today() : std::string(); }
   [[nodiscard]] Io& io() const { return io_; }  // for progress; results go through deliver()
-  [[nodiscard]] bool colors_result() const;     // whether the result goes to someone who wants color
+  [[nodiscard]] bool colors_result() const;     // whether the result is printed in color
 
-  // The command line asks for something that cannot be: says so, with hints, on standard error.
+  // Usage error: printed with hints on standard error.
   Exit usage_error(std::string_view problem, const std::vector<std::string>& hints = {});
-  // Something outside went wrong: "weft: where: message".
+  // Error outside the command line: "weft: where: message".
   Exit failed(const Error& error);
-  // A sentence on standard error, unless --quiet.
+  // Prints a note on standard error, unless --quiet.
   void note(std::string_view text);
   // The same, only with --verbose.
   void detail(std::string_view text);
 
-  // Hands over the result, to --file or standard output. Gives `outcome` when that worked.
+  // Writes the result to --file or standard output. Returns `outcome` on success.
   Exit deliver(std::string_view text, Exit outcome = Exit::ok);
   // A document in the format of --output.
   Exit deliver(const Document& document, Exit outcome = Exit::ok);
@@ -45,11 +45,11 @@ class Context {
 
   // The built-in catalog with the files of --catalog.
   [[nodiscard]] std::unique_ptr<model::Loaded> open_catalog() const;
-  // Reads and compiles a cluster file. Says nothing yet: see report().
+  // Reads and compiles a cluster file. Prints nothing yet: see report().
   [[nodiscard]] std::unique_ptr<model::Loaded> open_cluster(const std::string& path) const;
-  // Prints what readers could not make sense of, on standard error, unless --quiet.
+  // Prints parse problems on standard error, unless --quiet.
   void note_problems(const Diagnostics& problems, const Sources& sources);
-  // Prints what there is to say of the files that were read. True when they can be used.
+  // Prints the diagnostics of the files read. True if they can be used.
   [[nodiscard]] bool report(const model::Loaded& loaded);
 
  private:
@@ -64,8 +64,8 @@ class Context {
 
 [[nodiscard]] Exit exit_code_of(ErrorCode code);
 
-// Reads every PATH or DEVICE=PATH. What cannot be read at all goes to the diagnostics of `loaded` (and ends the
-// command); lines that make no sense go to `config.problems` (and are findings).
+// Reads every PATH or DEVICE=PATH. Unreadable files go to the diagnostics of `loaded` (and end the command); invalid
+// lines go to `config.problems` (and are findings).
 void read_configs(const std::vector<std::string>& paths, model::Loaded& loaded, config::ConfigSet& config);
 
 }  // namespace weft::cli

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kWidth = 100;      // of a help page
 constexpr std::size_t kMaxHeading = 26;  // wider headings get a line of their own
 
-// Breaks `text` at blanks into lines of at most `width` columns. Text in backticks stays whole where it can.
+// Breaks `text` at spaces into lines of at most `width` columns. Text in backticks is kept on one line if possible.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
   while (!text.empty()) {
@@ -43,7 +43,7 @@ void append_entries(std::string& out, const std::vector<Choice>& entries) {
       }
       out.append(indent - at, ' ');
       out += line;
-      at = indent + kWidth;  // whatever follows begins a line
+      at = indent + kWidth;  // the next text begins a new line
     }
     out += '\n';
   }

@@ -1,4 +1,4 @@
-// Help for people, made from the command tables. Pages begin with examples.
+// Help pages, generated from the command tables. Pages begin with examples.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace weft::cli {
 [[nodiscard]] std::string topic_help(const Topic& topic);
 [[nodiscard]] std::string version_text();  // "weft 0.1.0\n"
 
-// What weft is, in a paragraph.
+// A one-paragraph description of weft.
 [[nodiscard]] const std::string& about_weft();
 [[nodiscard]] const std::vector<Example>& main_examples();
 // The commands as `weft help` lists them, a group as one; and each one's summary.

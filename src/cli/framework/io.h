@@ -1,5 +1,5 @@
-// What a command is given of the world besides its arguments: two streams, the environment, and whether people watch.
-// main.cc fills it with the process's own; tests with strings.
+// The environment of a command besides its arguments: two streams, environment variables, and whether output goes to a
+// terminal. main.cc fills it with the process's own; tests with strings.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-// stdout carries the result, stderr the talk.
+// stdout carries the result, stderr all other messages.
 struct Io {
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;

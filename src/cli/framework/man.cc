@@ -8,7 +8,7 @@
 namespace weft::cli {
 namespace {
 
-// Text that roff takes literally: no escapes, no requests, dashes that can be copied to a shell.
+// Text that roff prints literally: no escapes, no requests, dashes that can be copied to a shell.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -30,7 +30,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-// Prose: what stands in backticks is bold.
+// Prose: text in backticks is bold.
 std::string prose(std::string_view text) {
   std::string out;
   bool code = false;
@@ -67,7 +67,7 @@ void append_command(std::string& out, const Command& command) {
   out += ".SS \"weft " + roff(command.name) + (command.usage.empty() ? "" : " ") + roff(command.usage) + "\"\n";
   out += prose(command.summary) + ".\n";
   for (const std::string& paragraph : command.description) out += ".PP\n" + prose(paragraph) + "\n";
-  if (command.name != "help") {  // its choices are the headings of this very section
+  if (command.name != "help") {  // its choices are the headings of this section
     for (const Argument& argument : command.arguments) {
       out += ".TP\n\\fI" + roff(argument.name) + "\\fR\n" + prose(argument.help) + "\n";
       if (argument.choices.empty() || argument.choices.front().help.empty()) continue;

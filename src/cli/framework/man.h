@@ -1,4 +1,4 @@
-// The manual page, made from the command tables.
+// The manual page, generated from the command tables.
 #pragma once
 
 #include <string>

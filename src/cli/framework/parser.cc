@@ -17,8 +17,8 @@ bool is_number(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) != 0;
 }
 
-// Used while the command is unknown: has the options of all commands. An option of one name means the same in every
-// command (a test checks that), so this is enough to tell values from words.
+// Used while the command is unknown: has the options of all commands. An option has the same meaning in every command
+// (a test checks that), so this is enough to distinguish values from words.
 const Command& any_command() {
   static const Command any = [] {
     Command command;
@@ -82,7 +82,7 @@ class LineParser {
   }
 
  private:
-  // --help and --version count wherever they stand, even when the rest of the line is wrong.
+  // --help and --version take effect at any position, even if the rest of the line is wrong.
   void note_early_exits() {
     for (const std::string& word : words_) {
       if (word == "--") return;
@@ -133,7 +133,7 @@ class LineParser {
     hint("`weft help` lists the commands");
   }
 
-  // Places of the first words that are neither options nor their values.
+  // Positions of the first words that are neither options nor their values.
   [[nodiscard]] std::vector<std::size_t> plain_words() const {
     std::vector<std::size_t> places;
     bool options_over = false;
@@ -278,7 +278,7 @@ class LineParser {
   }
 
   const std::vector<std::string>& words_;
-  std::vector<std::size_t> command_words_;  // places of the words that name the command
+  std::vector<std::size_t> command_words_;  // positions of the words that name the command
   std::size_t at_ = 0;
   ParsedLine line_;
 };

@@ -1,5 +1,5 @@
-// From the words of a command line to a command and its arguments. Options may stand anywhere before "--"; a long one
-// takes its value as --name VALUE or --name=VALUE, a short one as -n VALUE or -nVALUE, and switches may share a dash.
+// Parses a command line into a command and its arguments. Options may appear anywhere before "--"; the value of a long
+// one is --name VALUE or --name=VALUE, that of a short one -n VALUE or -nVALUE, and switches may share a dash.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace weft::cli {
 
 class Arguments {
  public:
-  // Whether the option was given. Asking for one that the command does not have is a mistake of ours.
+  // Whether the option was given. Querying one that the command does not have is a bug.
   [[nodiscard]] bool has(std::string_view option) const { return !values(option).empty(); }
   // The last value given, or "".
   [[nodiscard]] std::string value(std::string_view option) const;
@@ -32,11 +32,11 @@ class Arguments {
 
 struct ParsedLine {
   const Command* command = nullptr;  // null when no command was named
-  std::string group;                 // the group whose name stood alone and which has no default
+  std::string group;                 // the group that was named without a command and has no default
   Arguments arguments;
   bool wants_help = false;
   bool wants_version = false;
-  std::string problem;             // what is wrong with the line; the rest is filled as far as it is understood
+  std::string problem;             // what is wrong with the line; the rest is filled as far as it was parsed
   std::vector<std::string> hints;  // "did you mean ...?"
 };
 

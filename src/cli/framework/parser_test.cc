@@ -27,7 +27,7 @@ TEST(ParserTest, FindsCommandAmongOptions) {
   EXPECT_THAT(line.arguments.words(), ElementsAre("racks", "c.yaml"));
 }
 
-TEST(ParserTest, TakesEverySpellingOfAValue) {
+TEST(ParserTest, AcceptsEverySyntaxOfAValue) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"show", "c", "--output", "csv"},
                                              {"show", "c", "--output=csv"},
@@ -55,7 +55,7 @@ TEST(ParserTest, TwoDashesEndTheOptions) {
   EXPECT_THAT(line.arguments.words(), ElementsAre("--quiet"));
 }
 
-TEST(ParserTest, ASingleDashIsAWord) { EXPECT_THAT(parse_line({"show", "-"}).arguments.words(), ElementsAre("-")); }
+TEST(ParserTest, SingleDashIsAnArgument) { EXPECT_THAT(parse_line({"show", "-"}).arguments.words(), ElementsAre("-")); }
 
 TEST(ParserTest, ValueMayLookLikeANumberButNotLikeAnOption) {
   EXPECT_EQ(parse_line({"design", "--gpus", "-5"}).arguments.value("gpus"), "-5");
@@ -90,7 +90,7 @@ TEST(ParserTest, CountsArguments) {
   EXPECT_EQ(parse_line({"catalog", "check", "a", "b", "c"}).problem, "");
 }
 
-TEST(ParserTest, HelpWinsOverMistakes) {
+TEST(ParserTest, HelpTakesPrecedenceOverMistakes) {
   EXPECT_TRUE(parse_line({"show", "--bogus", "--help"}).wants_help);
   EXPECT_TRUE(parse_line({"show", "-qh"}).wants_help);
   EXPECT_FALSE(parse_line({"show", "--", "--help"}).wants_help);
@@ -102,7 +102,7 @@ TEST(ParserTest, HostileWordsArePrintedSafely) {
   EXPECT_EQ(line.problem.find('\n'), std::string::npos);
 }
 
-TEST(ParserTest, NoLineIsTooOdd) {
+TEST(ParserTest, RandomLinesAreHandled) {
   const std::vector<std::string> vocabulary = {
       "show", "catalog", "list", "design", "-",  "--",       "---",    "-o",  "json", "-ojson", "--gpus",    "8",
       "-8",   "",        "--=",  "-=",     "-q", "--quiet=", "--help", "-hV", "help", "a\xff",  "--output=", "-of"};
@@ -115,18 +115,18 @@ TEST(ParserTest, NoLineIsTooOdd) {
   }
 }
 
-// The parser finds the command before it knows whose options it reads; completion scripts keep one list.
-TEST(CommandTableTest, AnOptionMeansTheSameEverywhere) {
+// The parser finds the command before it knows its options; completion scripts have one list.
+TEST(CommandTableTest, OptionsHaveTheSameMeaningInEveryCommand) {
   std::map<std::string, Option> seen;
   std::map<char, std::string> letters;
   const auto check = [&](const Option& option) {
     const auto [found, inserted] = seen.emplace(option.name, option);
-    // What a tree is rendered into is a folder.
+    // A tree is rendered into a folder.
     if (option.name != "output") {
       EXPECT_EQ(found->second.value, option.value) << option.name;
     }
     EXPECT_EQ(found->second.letter, option.letter) << option.name;
-    // Findings have formats of their own: SARIF and JUnit instead of tables.
+    // Findings have their own formats: SARIF and JUnit instead of tables.
     if (option.name != "output") {
       EXPECT_EQ(names_of(found->second.choices), names_of(option.choices)) << option.name;
     }
@@ -153,7 +153,7 @@ TEST(CommandTableTest, CommandsAreComplete) {
   EXPECT_GE(names.size(), 20U);
 }
 
-// What help shows must work.
+// Examples in help must work.
 TEST(CommandTableTest, ExamplesParse) {
   for (const Command& command : all_commands()) {
     for (const Example& example : command.examples) {

@@ -13,10 +13,10 @@
 namespace weft::cli {
 namespace {
 
-constexpr double kInterval = 0.2;  // seconds between two lines
+constexpr double kInterval = 0.2;  // seconds between two updates
 constexpr std::size_t kBar = 20;
 
-// A signal handler may touch nothing else.
+// The only state that the signal handler may access.
 volatile std::sig_atomic_t interrupt_seen = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 struct sigaction previous_action {};            // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -33,7 +33,7 @@ InterruptGuard::InterruptGuard() {
   struct sigaction action {};
   action.sa_handler = note_interrupt;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second one finds the default
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second signal has the default action
   sigaction(SIGINT, &action, &previous_action);
 }
 

@@ -1,5 +1,5 @@
-// How far a simulation is, on one line of a terminal's standard error, and the way a user stops it: the first Ctrl-C
-// ends the run where it is, so that what is known so far is printed; the second ends the process as usual.
+// Progress of a simulation, on one line of a terminal's standard error, and its interruption: the first Ctrl-C stops
+// the run and prints the results so far; the second ends the process as usual.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-// While one exists, SIGINT sets a flag instead of ending the process, once.
+// While one exists, the first SIGINT sets a flag instead of ending the process.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -23,14 +23,14 @@ class InterruptGuard {
 
 class SimProgressLine final : public netsim::SimMonitor {
  public:
-  using Clock = std::function<double()>;  // seconds since any moment
+  using Clock = std::function<double()>;  // seconds since any epoch
 
-  // `label` stands at the start ("packet", "8MB"). Writes nothing unless `show`.
+  // `label` is the start of the line ("packet", "8MB"). Writes nothing unless `show`.
   SimProgressLine(Io& io, bool show, std::string label, Clock clock = {});
   ~SimProgressLine() override;
 
   bool on_progress(const netsim::SimProgress& progress) override;
-  // Takes the line away.
+  // Clears the line.
   void finish();
   // Since construction.
   [[nodiscard]] double seconds() const { return clock_() - began_; }

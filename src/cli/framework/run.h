@@ -8,7 +8,7 @@
 
 namespace weft::cli {
 
-// `words` are the arguments without the program's name.
+// `words`: the arguments without the program's name.
 [[nodiscard]] Exit run_weft(const std::vector<std::string>& words, Io& io);
 
 }  // namespace weft::cli

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A run inside this process, with streams and environment of the test's choice.
+// A run inside this process, with streams and environment set by the test.
 struct Session {
   std::string out;
   std::string err;
@@ -50,7 +50,7 @@ std::string broken_file() {
 
 constexpr const char* kEscape = "\x1b[";
 
-TEST(RunTest, NoWordsPrintHelp) {
+TEST(RunTest, NoArgumentsPrintHelp) {
   Session session;
   EXPECT_EQ(session.run({}), Exit::ok);
   EXPECT_EQ(session.out, main_help());
@@ -89,7 +89,7 @@ TEST(RunTest, HelpTopics) {
             "a list\n");
 }
 
-TEST(RunTest, FullDiskIsSaid) {
+TEST(RunTest, FullDiskIsReported) {
   Session session;
   session.out_is_full = true;
   for (const std::vector<std::string>& words :
@@ -136,7 +136,7 @@ TEST(RunTest, MachineFormatsAreNeverColored) {
   }
 }
 
-TEST(RunTest, DesignRefusesNonsense) {
+TEST(RunTest, DesignRefusesInvalidValues) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "the size is missing: give --gpus N, --servers N or --power POWER"},
       {{"--gpus", "8", "--servers", "1"}, "--gpus, --servers and --power are mutually exclusive"},
@@ -163,7 +163,7 @@ TEST(RunTest, DesignRefusesNonsense) {
   }
 }
 
-TEST(RunTest, ShowSaysWhatIsMissing) {
+TEST(RunTest, ShowReportsUsageErrors) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"show"}, "weft show: missing CLUSTER\n  usage: weft show [VIEW] CLUSTER [OPTIONS]\n"},
       {{"show", "racks"}, "weft show: missing CLUSTER\n  usage: weft show racks CLUSTER\n"},

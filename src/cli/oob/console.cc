@@ -29,7 +29,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// \r, \n, \t, \e, \\ and \xNN; nothing when another letter follows a backslash.
+// \r, \n, \t, \e, \\ and \xNN; empty if another letter follows a backslash.
 std::optional<std::string> unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -104,7 +104,7 @@ oob::ConsoleClientOptions client_options(Context& context, OobSetup& setup, cons
   return options;
 }
 
-// Bytes as they come, to a terminal that shows them.
+// Raw bytes, for a terminal.
 Exit run_interactive(Context& context, OobSetup& setup, const ConsoleRequest& request) {
   Io& io = context.io();
   oob::ConsoleClientOptions options = client_options(context, setup, request);
@@ -123,7 +123,7 @@ Exit run_interactive(Context& context, OobSetup& setup, const ConsoleRequest& re
   return Exit::ok;
 }
 
-// Lines with their time, for files and other programs.
+// Lines with timestamps, for files and other programs.
 Exit run_capture(Context& context, OobSetup& setup, ConsoleRequest request) {
   Io& io = context.io();
   if (!context.arguments().has("lines")) request.replay = 0;
@@ -170,7 +170,7 @@ Document log_document(OobSetup& setup, const std::vector<Logged>& results, bool 
   return document;
 }
 
-// All at once, each into its own log, until the time is over or the command is stopped.
+// All in parallel, each into its own log, until the time is over or the command is stopped.
 Exit run_logs(Context& context, OobSetup& setup, const ConsoleRequest& request) {
   const auto count = static_cast<std::uint32_t>(setup.chosen().size());
   if (count > static_cast<std::uint32_t>(oob::kMaxFanOut))

@@ -8,7 +8,7 @@
 namespace weft::cli {
 namespace {
 
-// A date, or how long ago. False after the reader was told what is wrong.
+// A date, or how long ago. False after the error was reported to the reader.
 std::optional<std::int64_t> since(OptionReader& reader, std::int64_t now_ms) {
   const std::string text = reader.arguments().value("since");
   if (text.empty()) return std::nullopt;

@@ -51,7 +51,7 @@ std::string default_state(const Io& io) {
   return (home.empty() ? std::string("/var/lib") : home + "/.local/state") + "/weft";
 }
 
-// Servers that have a cable to the switch.
+// Servers with a cable to the switch.
 std::size_t servers_on(const model::Cluster& cluster, model::DeviceId device) {
   std::set<std::uint32_t> servers;
   for (const model::PortId port : cluster.ports_of(device)) {

@@ -1,6 +1,6 @@
-// What the `weft oob` commands share: their options, the inventory of a cluster file, the devices that were named, the
-// way in (credentials, TLS, journal, syslog), and the manners of a dangerous verb: say whom it hits, ask for --yes, ask
-// for a reason, and refuse to hit more than the limit.
+// Shared by the `weft oob` commands: options, the inventory of a cluster file, selected devices, access (credentials,
+// TLS, journal, syslog), and the safeguards of dangerous verbs: show affected devices, require --yes and a reason, and
+// refuse to affect more devices than the limit.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace weft::cli {
 
 // Options of every command that talks to BMCs: endpoints, credentials, state, fanout, timeout, ca, insecure, syslog.
 [[nodiscard]] std::vector<Option> oob_options();
-// Of those that change something: dry-run, yes, reason, limit.
+// Options of commands that change something: dry-run, yes, reason, limit.
 [[nodiscard]] std::vector<Option> oob_action_options();
 [[nodiscard]] Argument oob_hosts_argument();  // "HOSTS", optional
 [[nodiscard]] std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b);
 
-// The folder of --state, or the one that is meant without it.
+// The folder of --state, or the default.
 [[nodiscard]] std::string oob_state_folder(const Context& context);
 // The user as named in the journal: "alice@jump1".
 [[nodiscard]] std::string user_at_host(const Io& io);
 // The journal in that folder.
 [[nodiscard]] std::string oob_journal_path(const std::string& state);
 
-// Whether the operator said to go on, and why.
+// Whether the operator confirmed, and why.
 struct ActionTerms {
   bool dry_run = false;
   bool yes = false;
@@ -39,12 +39,12 @@ struct ActionTerms {
 
 class OobSetup {
  public:
-  // CLUSTER and HOSTS are the arguments from `first` on. Null after it was said what is wrong; `code` then holds the
-  // exit. `needs_credentials`: also open the provider, the journal and the connector.
+  // CLUSTER and HOSTS are the arguments from `first` on. Null after an error was reported; `code` is then the exit
+  // code. `needs_credentials`: also open the provider, the journal and the connector.
   [[nodiscard]] static std::unique_ptr<OobSetup> open(Context& context, bool needs_credentials, Exit& code,
                                                       std::size_t first = 0);
   // For commands that need the journal and the state folder, but no BMC: after open() without credentials. False after
-  // it was said what is wrong.
+  // an error was reported.
   [[nodiscard]] bool open_journal_alone(Context& context, Exit& code);
   ~OobSetup();
   OobSetup(const OobSetup&) = delete;
@@ -66,16 +66,15 @@ class OobSetup {
   [[nodiscard]] std::string fold(const std::vector<std::uint32_t>& targets) const { return inventory_.fold(targets); }
 
   [[nodiscard]] ActionTerms terms() const;
-  // Prints whom the verb hits (devices, racks, what leans on them) on standard error and decides: nothing to go on
-  // (also for a dry run: the command then shows its plan and stops); otherwise the exit: refused when --yes or --reason
-  // is missing or the limit is passed. A refusal is journalled. `default_limit`: devices that may be hit without
-  // --limit.
+  // Prints the affected devices, racks and dependents on standard error and decides: empty to continue (also for a dry
+  // run: the command then shows its plan and stops); otherwise the exit code: refused if --yes or --reason is missing
+  // or the limit is exceeded. A refusal is journaled. `default_limit`: devices that may be affected without --limit.
   [[nodiscard]] std::optional<Exit> permit(Context& context, std::string_view verb,
                                            const std::vector<std::uint32_t>& targets, std::uint32_t default_limit);
 
  private:
   OobSetup() = default;
-  // Each says what is wrong itself and sets `code`.
+  // Each reports its own errors and sets `code`.
   [[nodiscard]] bool open_inventory(Context& context, Exit& code);
   [[nodiscard]] bool choose(Context& context, Exit& code);
   [[nodiscard]] bool adjust_endpoints(Context& context, Exit& code);

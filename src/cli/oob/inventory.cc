@@ -1,4 +1,4 @@
-// weft oob inventory: every device with an out-of-band address, from the plan alone or with what its BMC says.
+// weft oob inventory: every device with an out-of-band address, from the plan alone or with live BMC data.
 #include <mutex>
 
 #include "cli/oob/device_commands.h"

@@ -1,4 +1,4 @@
-// weft oob journal: what was done to whom, and whether the journal still says what was written to it.
+// weft oob journal: what was done to which device, and whether the journal is unmodified.
 #include "oob/journal/journal.h"
 
 #include <fcntl.h>
@@ -99,7 +99,7 @@ Exit run_journal(Context& context) {
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const std::string path = oob_journal_path(oob_state_folder(context));
   const bool verifies = context.arguments().has("verify") || context.arguments().has("head");
-  // One operation is shown whole unless a tail of it is asked for.
+  // One operation is shown in full unless --tail limits it.
   const bool whole = context.arguments().has("operation") && !context.arguments().has("tail");
   return verifies ? verify(context, path) : show(context, path, whole ? 0 : tail);
 }

@@ -1,4 +1,4 @@
-// weft oob power: power of many machines as closed loops, journalled and resumable.
+// weft oob power: power control of many machines in closed loops, journaled and resumable.
 #include <fmt/format.h>
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 
 using oob::PowerVerb;
 
-// Devices that may be hit without --limit: a rack or two. Switching on ends nothing, so it has no limit.
+// Devices that may be affected without --limit: a rack or two. Powering on interrupts nothing, so it has no limit.
 constexpr std::uint32_t kDefaultLimit = 32;
 
 std::vector<Choice> verbs() {
@@ -26,7 +26,7 @@ std::vector<Choice> verbs() {
           {"reset", "restart without power off (ForceRestart)"}};
 }
 
-// False after it was said what is wrong.
+// False after an error was reported.
 bool read_options(Context& context, oob::SystemClock& clock, oob::PowerRequest& request, Exit& code) {
   OptionReader reader(context.arguments());
   if (const auto time = reader.time("deadline")) request.options.deadline = *time;
@@ -85,7 +85,7 @@ Exit list_open(Context& context) {
   return context.deliver(oob::open_power_document(*open));
 }
 
-// --resume and --abandon: an operation that is in the journal.
+// --resume and --abandon: an operation in the journal.
 Exit run_earlier(Context& context) {
   if (context.arguments().words().size() != 1)
     return context.usage_error("--resume and --abandon take no VERB and no HOSTS: both come from the journal",
@@ -120,7 +120,7 @@ Exit run_verb(Context& context, PowerVerb verb) {
   const Result<oob::PowerPlan> sketch =
       oob::plan_power(setup->inventory(), verb, request.targets, unknown, request.limits);
   if (!sketch.ok()) return context.failed(sketch.error());
-  // What loses its power with them is hit too, and counts.
+  // Devices that lose power with them are affected, too, and count.
   std::vector<std::uint32_t> hit = request.targets;
   hit.insert(hit.end(), sketch->dependents.begin(), sketch->dependents.end());
   if (!sketch->dependents.empty()) {

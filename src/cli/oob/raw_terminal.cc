@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<int, 9> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-// What a signal handler needs; set before the handlers are.
+// State for the signal handler; set before the handlers are installed.
 struct Saved {
   int descriptor = -1;
   termios mode{};
@@ -27,14 +27,14 @@ void bring_back() {
   if (saved.descriptor >= 0) (void)::tcsetattr(saved.descriptor, TCSANOW, &saved.mode);
 }
 
-// The terminal first, then whatever the signal meant before us.
+// Restores the terminal, then runs the previous action of the signal.
 extern "C" void restore_and_pass_on(int signal, siginfo_t* info, void* context) {
   const int number = errno;
   bring_back();
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] != signal) continue;
     const struct sigaction& former = saved.before[i];
-    if ((former.sa_flags & SA_SIGINFO) != 0) {  // such as a sanitizer's, which reads both
+    if ((former.sa_flags & SA_SIGINFO) != 0) {  // such as a sanitizer's, which uses both arguments
       former.sa_sigaction(signal, info, context);
     } else if (former.sa_handler == SIG_IGN) {
       break;

@@ -1,12 +1,12 @@
-// A terminal in raw mode for as long as this lives: keys go through as they are pressed. What it was before comes back
-// on every way out, signals and our own crashes too (SIGKILL aside: `stty sane` helps then).
+// Puts a terminal into raw mode during its lifetime: keys are passed through as pressed. The former mode is restored on
+// every exit, including signals and crashes (except SIGKILL: use `stty sane`).
 #pragma once
 
 namespace weft::cli {
 
 class RawTerminal {
  public:
-  // One at a time in a process. ok() is false when `descriptor` is no terminal.
+  // One instance per process. ok() is false if `descriptor` is not a terminal.
   explicit RawTerminal(int descriptor);
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;

@@ -1,4 +1,4 @@
-// weft rescue: runbooks listed, shown, planned, run and resumed.
+// weft rescue: list, show, plan, run and resume runbooks.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ struct Asked {
   std::string resume;       // id, or "last"
 };
 
-// The words come in two forms: NAME CLUSTER --run, and run NAME CLUSTER.
+// Two forms: NAME CLUSTER --run, and run NAME CLUSTER.
 Result<Asked> read_words(const Arguments& arguments) {
   const std::vector<std::pair<std::string_view, Wish>> verbs = {
       {"list", Wish::list}, {"show", Wish::show}, {"plan", Wish::plan}, {"run", Wish::run}, {"resume", Wish::resume}};
@@ -89,7 +89,7 @@ Exit list_books(Context& context) {
 
 Exit show_book(Context& context, const std::string& name) {
   if (const std::optional<std::string> text = oob::runbook_text(name)) return context.deliver(*text);
-  // A file of the user's own is checked, and shown when it is sound.
+  // A user's own file is checked, and shown if it is valid.
   Sources sources;
   Diagnostics diagnostics;
   const Result<oob::Runbook> book = oob::open_runbook(name, sources, diagnostics);
@@ -110,7 +110,7 @@ Result<std::map<std::string, std::string>> read_settings(const Arguments& argume
   return settings;
 }
 
-// Which rescue is meant, and the parameters it began with.
+// Selects the rescue, and the parameters it began with.
 Result<oob::RescueRecord> find_rescue(const oob::Journal& journal, const std::string& book, const std::string& id) {
   const Result<std::vector<oob::JournalEntry>> entries = journal.read();
   if (!entries.ok()) return entries.error();
@@ -183,7 +183,7 @@ Exit follow(Context& context, OobSetup& setup, const oob::RescuePlan& plan, cons
   return context.deliver(oob::rescue_report_document(*report), exit_of(report->end));
 }
 
-// A rescue that began before goes on with the parameters it began with.
+// A resumed rescue keeps the parameters it began with.
 Exit prepare_resume(Context& context, OobSetup& setup, const oob::Runbook& book, const Asked& asked,
                     std::map<std::string, std::string>& settings, oob::RescueTerms& terms) {
   if (!settings.empty())

@@ -1,4 +1,4 @@
-// weft oob rotate: new passwords for many BMCs, so that nobody is ever locked out.
+// weft oob rotate: rotate the passwords of many BMCs without lockouts.
 #include "oob/manage/rotate.h"
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::uint32_t kDefaultLimit = 64;  // devices in one go without --limit: a rack or two
+constexpr std::uint32_t kDefaultLimit = 64;  // devices per run without --limit: a rack or two
 
-// What would be done to each kind of device.
+// What would be done to each group of devices.
 Exit show_plan(Context& context, OobSetup& setup, const std::vector<std::uint32_t>& targets) {
   std::map<std::pair<std::string, std::string>, std::vector<std::uint32_t>> plans;
   for (const std::uint32_t target : targets) {
@@ -79,7 +79,7 @@ Document report_document(const OobSetup& setup, const oob::RotateReport& report)
 std::vector<std::uint32_t> chosen_targets(OobSetup& setup, bool resume) {
   std::vector<std::uint32_t> targets = setup.chosen();
   if (resume) return pending_targets(setup.fleet(), targets);
-  // Of "all", those that have a controller are meant.
+  // "all" means all devices that have a controller.
   if (setup.all_chosen()) {
     std::erase_if(targets, [&](std::uint32_t target) {
       return setup.inventory().targets()[target].endpoint.protocol == oob::Protocol::none;

@@ -1,4 +1,4 @@
-// weft oob settings: how all BMCs are set up, and changing it.
+// weft oob settings: show and change the settings of all BMCs.
 #include <fmt/format.h>
 
 #include "base/ip.h"

@@ -1,4 +1,4 @@
-// weft oob sim: the BMCs of a cluster, simulated, for drills and for whoever writes a Redfish client.
+// weft oob sim: simulated BMCs of a cluster, for drills and for developing Redfish clients.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -66,7 +66,7 @@ SimRequest read_request(OptionReader& reader) {
   return request;
 }
 
-// False after it was said what is wrong.
+// False after an error was reported.
 bool read_password(Context& context, SimRequest& request) {
   const std::string path = context.arguments().value("password-file");
   if (path.empty()) {
@@ -115,7 +115,7 @@ bool read_faults(Context& context, SimRequest& request, Exit& code) {
   return true;
 }
 
-// Every device that HOSTS names, all without it. Empty after it was said what is wrong.
+// All devices of HOSTS, or all devices without it. Empty after an error was reported.
 std::vector<SimDevice> open_devices(Context& context) {
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(context.arguments().word(0));
   std::optional<oob::Inventory> inventory;
@@ -139,7 +139,7 @@ std::vector<SimDevice> open_devices(Context& context) {
   return devices;
 }
 
-// A name and the number at its end.
+// A name and its trailing number.
 struct Numbered {
   std::string_view stem;
   std::string_view digits;
@@ -159,7 +159,7 @@ bool follows(const SimDevice& first, const SimDevice& before, const SimDevice& n
          std::stoul(std::string(b.digits)) == std::stoul(std::string(a.digits)) + 1;
 }
 
-// One entry for each run of names that count up together with their addresses.
+// One entry per run of names whose numbers and addresses count up together.
 std::string endpoints_text(const SimFleet& fleet, const std::string& ca) {
   std::string text = fmt::format(
       "# Written by `weft oob sim`.\nweft_endpoints: 1\ndefaults: {{protocol: redfish, port: {}, ca: {}}}\n",
@@ -201,7 +201,7 @@ Status write_files(const SimRequest& request, const SimFleet& fleet) {
   return {};
 }
 
-// Every connection is a descriptor.
+// Every connection needs a descriptor.
 void raise_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -209,7 +209,7 @@ void raise_descriptors() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Serves until a signal or the end of the time; SIGUSR1 asks for the report.
+// Serves until a signal or the end of the time; SIGUSR1 prints the report.
 Exit serve(Context& context, const SimRequest& request, SimFleet& fleet) {
   sigset_t signals;
   sigset_t before;

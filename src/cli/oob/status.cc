@@ -1,4 +1,4 @@
-// weft oob status: who is on, who is off, who does not answer; all at once.
+// weft oob status: which devices are on, off or unreachable; all in parallel.
 #include "cli/oob/status.h"
 
 #include <fmt/format.h>

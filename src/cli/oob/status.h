@@ -1,4 +1,4 @@
-// Looking at power states: what `weft oob status` and `weft oob power status` share, and how far a sweep is.
+// Reads power states: shared by `weft oob status` and `weft oob power status`, with the progress of a sweep.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace weft::cli {
 // CLUSTER and HOSTS are the arguments from `first` on.
 [[nodiscard]] Exit run_oob_status(Context& context, std::size_t first);
 [[nodiscard]] Option oob_identity_option();
-// People get rows folded, programs one for each device.
+// Folded rows for people, one row per device for programs.
 [[nodiscard]] oob::StatusRows oob_rows(OutputFormat format);
 
-// One line on a terminal's standard error that is written over and over; nothing elsewhere. One thread at a time.
+// One progress line on a terminal's standard error, overwritten in place; no output elsewhere. Not thread-safe.
 class OobProgress {
  public:
   explicit OobProgress(Context& context)

@@ -1,5 +1,5 @@
-// What `weft oob backup`, `drift` and `restore` share: the way to the switches' command lines, the store of versions,
-// and the journal. They need no BMC and no credentials of one.
+// Shared by `weft oob backup`, `drift` and `restore`: the transport to the switches' command lines, the version store,
+// and the journal. They need no BMC and no BMC credentials.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace weft::cli {
 
 class SwitchSetup {
  public:
-  // Null after it was said what is wrong; `code` then holds the exit.
+  // Null after an error was reported; `code` is then the exit code.
   [[nodiscard]] static std::unique_ptr<SwitchSetup> open(Context& context, Exit& code);
 
   [[nodiscard]] OobSetup& oob() { return *oob_; }
@@ -25,7 +25,7 @@ class SwitchSetup {
   // The switches among HOSTS; all switches when none were named.
   [[nodiscard]] const std::vector<oob::SwitchDevice>& switches() const { return switches_; }
   [[nodiscard]] std::vector<std::uint32_t> switch_targets() const;
-  // A line of access in the journal; an exit when it cannot be written.
+  // Journals the access; an exit code if it cannot be written.
   [[nodiscard]] std::optional<Exit> note(Context& context, const std::string& verb);
 
  private:
@@ -37,10 +37,10 @@ class SwitchSetup {
   std::vector<oob::SwitchDevice> switches_;
 };
 
-// Tables for people, with differences after them; machine formats carry them in the rows.
+// Tables for people, followed by the diffs; machine formats have them in the rows.
 [[nodiscard]] Exit deliver_with_texts(Context& context, const Document& document, const std::vector<std::string>& texts,
                                       Exit outcome);
-// "3f2a91c07b55": enough of a version's name to find it by.
+// "3f2a91c07b55": a prefix of a version's name, long enough to find it.
 [[nodiscard]] std::string short_version(const std::string& version);
 
 }  // namespace weft::cli

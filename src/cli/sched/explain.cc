@@ -1,4 +1,4 @@
-// weft sched explain, weft sched status: a trace played up to a moment, and what the scheduler answers then.
+// weft sched explain, weft sched status: replays a trace up to a point in time and shows the scheduler's state then.
 #include <fmt/format.h>
 
 #include <algorithm>

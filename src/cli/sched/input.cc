@@ -13,10 +13,10 @@
 namespace weft::cli {
 namespace {
 
-constexpr double kLimitFactor = 1.5;  // users ask for about half as much again as they need
+constexpr double kLimitFactor = 1.5;  // users request about 1.5 times the time they need
 constexpr std::int64_t kMaxGpuCount = 100'000'000;
 
-// "16", "unlimited": GPUs as an amount; CPU and memory are not limited from the line.
+// "16", "unlimited": GPUs as an amount; CPU and memory cannot be limited on the command line.
 std::optional<sched::Amounts> gpus_amount(std::string_view text) {
   sched::Amounts amounts = sched::kNoLimits;
   if (text == "unlimited") return amounts;
@@ -47,7 +47,7 @@ bool set_tenant_part(sched::TenantPolicy& tenant, std::string_view key, std::str
 constexpr std::string_view kTenantHint =
     "NAME=GPUS[,borrow=N][,lend=N][,cohort=NAME][,weight=X]; GPUS may be unlimited";
 
-// One --tenant; replaces what a cluster file says of that tenant.
+// One --tenant; replaces the cluster file's settings of that tenant.
 void read_tenant(OptionReader& reader, const std::string& text, std::vector<sched::TenantPolicy>& tenants) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -82,7 +82,7 @@ void read_tenant(OptionReader& reader, const std::string& text, std::vector<sche
   }
 }
 
-// Tenants of a cluster lend to each other what is idle, as weft renders it for Kueue.
+// Tenants of a cluster lend idle quota to each other, as weft renders it for Kueue.
 std::vector<sched::TenantPolicy> tenants_of(const model::Cluster& cluster) {
   std::vector<sched::TenantPolicy> tenants;
   for (const model::TenantSpec& each : cluster.spec().tenants.value) {
@@ -98,7 +98,7 @@ std::vector<sched::TenantPolicy> tenants_of(const model::Cluster& cluster) {
   return tenants;
 }
 
-// "300x8": servers and the GPUs of each.
+// "300x8": servers and GPUs per server.
 std::optional<sched::Machine> plain_of(OptionReader& reader) {
   const std::string text = reader.arguments().value("plain");
   const std::size_t cross = text.find('x');
@@ -115,8 +115,8 @@ std::optional<sched::Machine> plain_of(OptionReader& reader) {
   return sched::plain_machine(plain);
 }
 
-// The bits of names that a trace counts in its own order, in the order of the machine. A name that the machine does not
-// have becomes a bit that no node has.
+// Converts a bit set from the trace's order of names to the machine's. A name that the machine does not have becomes a
+// bit that no node has.
 std::uint64_t renamed(std::uint64_t bits, const std::vector<std::string>& from, const std::vector<std::string>& to) {
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < from.size() && i < 64; ++i) {
@@ -130,7 +130,7 @@ std::uint64_t renamed(std::uint64_t bits, const std::vector<std::string>& from, 
 
 using Bits = std::uint64_t sched::Request::*;
 
-// A machine that knows none of the trace's names is another one: what the trace asks of models says nothing of it.
+// A machine with none of the trace's names is a different one: the trace's model constraints do not apply to it.
 void rename_bits(SchedInput& input, Bits bits, const std::vector<std::string>& from, const std::vector<std::string>& to,
                  std::string_view what) {
   if (from.empty() || from == to) return;
@@ -293,7 +293,7 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
   input.loaded = described ? std::make_unique<model::Loaded>() : context.open_cluster(arguments.word(skipped));
   if (!described && !context.report(*input.loaded)) return Exit::usage;
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
-  input.loaded->diagnostics = Diagnostics();  // what the cluster file had to say is said
+  input.loaded->diagnostics = Diagnostics();  // the diagnostics of the cluster file were already printed
   const std::optional<FileId> file = add_file(context, input.loaded->sources, input.trace_name);
   if (!file) return Exit::usage;
   std::optional<sched::Workload> workload =

@@ -1,5 +1,5 @@
-// What the commands of the scheduler share: the machine (a cluster file, an openb node list, or servers described on
-// the line), the tenants with their quotas, and the trace of jobs, read and cut as the line says.
+// Input shared by the scheduler commands: the machine (a cluster file, an openb node list, or servers described on the
+// command line), the tenants with their quotas, and the job trace, read and cut according to the options.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 namespace weft::cli {
 
 struct SchedInput {
-  std::unique_ptr<model::Loaded> loaded;  // sources and diagnostics; a cluster where a cluster file was named
+  std::unique_ptr<model::Loaded> loaded;  // sources and diagnostics; has a cluster if a cluster file was named
   std::shared_ptr<const sched::Machine> machine;
   std::string machine_name;
   std::vector<sched::TenantPolicy> tenants;
@@ -25,18 +25,18 @@ struct SchedInput {
   std::vector<std::string> notes;  // how the trace was read and changed
 };
 
-// CLUSTER and TRACE; the first is left out where --nodes or --plain says what the machine is.
+// CLUSTER and TRACE; CLUSTER is omitted if --nodes or --plain describes the machine.
 [[nodiscard]] std::vector<Argument> sched_arguments();
 [[nodiscard]] std::vector<Option> sched_input_options();
 
-// Reads everything and says what is wrong. Gives the exit code when it cannot be used. The first `skipped` words of the
-// line are not CLUSTER and TRACE.
+// Reads everything and reports problems. Returns the exit code if the input cannot be used. The first `skipped` words
+// of the line are not CLUSTER and TRACE.
 [[nodiscard]] std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t skipped = 0);
 
 // NODES@TIME[+DURATION] of --lose: the nodes are lost at that time of the trace.
 [[nodiscard]] std::vector<sched::NodeFailure> read_failures(OptionReader& reader, const sched::Machine& machine);
 
-// The parts between commas.
+// The comma-separated parts.
 [[nodiscard]] std::vector<std::string> comma_parts(std::string_view text);
 
 }  // namespace weft::cli

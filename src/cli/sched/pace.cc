@@ -12,7 +12,7 @@
 namespace weft::cli {
 namespace {
 
-// Which servers share a domain of each level, whatever the domains are called: equal spreads take equally long.
+// Which servers share a domain of each level, independent of the domains' names: equal spreads take equally long.
 std::string spread_of(const sched::Machine& machine, const sched::Placement& placement) {
   std::string text;
   for (const sched::Level level : {sched::Level::nvlink, sched::Level::rack, sched::Level::leaf, sched::Level::pod}) {
@@ -26,7 +26,7 @@ std::string spread_of(const sched::Machine& machine, const sched::Placement& pla
   return text;
 }
 
-// One task on each server, and all of its GPUs: what a job file describes.
+// One task per server with all of its GPUs, as in a job file.
 bool whole_servers(const sched::Job& job, const sched::Machine& machine, const sched::Placement& placement) {
   for (std::size_t i = 0; i < placement.slots.size(); ++i) {
     if (machine.node(placement.slots[i].node).gpus != job.task.gpus) return false;
@@ -39,7 +39,7 @@ bool whole_servers(const sched::Job& job, const sched::Machine& machine, const s
 
 std::optional<Exit> SchedPace::open(Context& context, SchedInput& input) {
   cluster_ = input.loaded->cluster.get();
-  if (cluster_ == nullptr) return std::nullopt;  // no fabric to play on
+  if (cluster_ == nullptr) return std::nullopt;  // no fabric to simulate
   model::Loaded& loaded = *input.loaded;
   const std::filesystem::path folder = std::filesystem::path(input.trace_name).parent_path();
   for (const sched::Job& job : input.workload.jobs) {
@@ -73,7 +73,7 @@ std::optional<double> SchedPace::step(const model::JobSpec& spec, std::int64_t g
   options.what_ifs = options.timeline = options.heat_maps = false;
   options.iterations = 1;
   options.hosts = std::move(hosts);
-  Diagnostics ignored;  // a size that the job's parallelism does not divide has no step of its own
+  Diagnostics ignored;  // a size that the job's parallelism does not divide cannot be simulated
   const std::optional<workload::LifeResult> life = workload::play_life(*cluster_, sized, options, ignored);
   if (!life || life->step.count() <= 0) return std::nullopt;
   return static_cast<double>(life->step.count());

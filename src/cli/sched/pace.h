@@ -1,6 +1,6 @@
-// How much slower a training job runs where the scheduler put it than where it would run best: one step played over the
-// backend as built, on the servers of the placement, against the same step on the first servers of the pool. For jobs
-// of whole servers that name a job file; all others run at the pace of the trace.
+// Slowdown of a training job at its placement relative to its best placement: one step simulated on the backend as
+// built, on the placed servers, compared with the same step on the first servers of the pool. For jobs of whole servers
+// that name a job file; all others run at the pace of the trace.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,17 @@ namespace weft::cli {
 
 class SchedPace {
  public:
-  // Reads the job files that the trace names, from beside it. Gives the exit code when one cannot be used: all is said.
+  // Reads the job files named in the trace, from its folder. Returns the exit code if one cannot be used, after
+  // reporting why.
   [[nodiscard]] std::optional<Exit> open(Context& context, SchedInput& input);
-  // Whether any job has a file: else there is nothing to ask.
+  // Whether any job has a file; otherwise every job runs at the pace of the trace.
   [[nodiscard]] bool any() const { return !specs_.empty(); }
   [[nodiscard]] double of(const sched::Job& job, const sched::Machine& machine, const sched::Placement& placement);
-  // What a reader of the result should know.
+  // Notes for readers of the result.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
-  // Seconds of a step; none where it cannot be played.
+  // Seconds per step; none if it cannot be simulated.
   [[nodiscard]] std::optional<double> step(const model::JobSpec& spec, std::int64_t gpus,
                                            std::vector<model::DeviceId> hosts, std::int64_t nodes) const;
 

@@ -33,7 +33,7 @@ struct Input {
   std::vector<sched::TaskType> types;
 };
 
-// Nanoseconds of processor time that this thread has used: other load on the machine does not count.
+// Nanoseconds of CPU time of this thread: excludes other load on the machine.
 std::int64_t thread_time() {
   timespec now{};
   (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -123,7 +123,7 @@ std::string name_of(const std::string& path) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-// Every order of arrival of every workload, on all cores; results lie where they belong whatever ends first.
+// Every arrival order of every workload, on all cores; the order of results does not depend on which ends first.
 class PackRunner {
  public:
   PackRunner(const PackRequest& request, const std::vector<Input>& inputs, std::vector<sched::PackWorkload>& workloads)
@@ -136,7 +136,7 @@ class PackRunner {
     work();
     for (std::thread& worker : workers) worker.join();
   }
-  // Tasks decided on in a second of one core.
+  // Tasks scheduled per second and core.
   [[nodiscard]] double rate(std::size_t policy) const {
     const double seconds = static_cast<double>(spent_[policy].load()) * 1e-9;
     return seconds > 0 ? static_cast<double>(asked_[policy].load()) / seconds : 0;

@@ -17,7 +17,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kDefaultPolicies = "fifo,easy,weft";
-constexpr int kPieces = 200;  // in which a replay is played, to show how far it is
+constexpr int kPieces = 200;  // parts of a replay, for progress
 
 std::vector<sched::NamedPolicy> read_policies(OptionReader& reader) {
   const std::string given = reader.arguments().value("policy");
@@ -52,7 +52,7 @@ std::vector<sched::NamedPolicy> read_policies(OptionReader& reader) {
   return policies;
 }
 
-// Plays piece by piece, a piece a two-hundredth of the arrivals. False when the user stopped it.
+// Replays in parts of one two-hundredth of the arrivals. False if the user stopped it.
 bool play(Context& context, const SchedInput& input, const sched::NamedPolicy& policy, sched::ReplayOptions options,
           sched::ReplayRun& run) {
   options.policy = policy.policy;

@@ -36,7 +36,7 @@ netsim::Collective operation_named(const std::string& name) {
   return Collective::all_reduce;
 }
 
-// Ranks of one node stand together in equal numbers, or each is a node of its own.
+// Number of ranks per node if they are contiguous and equal, otherwise 1.
 std::uint32_t ranks_per_node(const netsim::Network& network, const std::vector<netsim::NodeId>& ranks) {
   std::uint32_t length = 0;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -84,7 +84,7 @@ void read_algorithm(OptionReader& reader, const netsim::Network& network, Collec
                                         to_text(shape.operation), request.ranks.size(), shape.ranks_per_node));
   }
   shape.algorithm = used;
-  // A ring or tree for every NIC of a node, as NCCL has them; hierarchical uses all rails in one.
+  // One ring or tree per NIC of a node, as in NCCL; hierarchical uses all rails in one.
   if (used != netsim::Algorithm::hierarchical) shape.channels = shape.ranks_per_node;
   if (const auto channels = reader.integer("channels", 1, 1024)) shape.channels = static_cast<std::uint32_t>(*channels);
 }
@@ -110,7 +110,7 @@ class CollectiveRunner {
   CollectiveRunner(Context& context, const SimInput& input, SimSetup& setup, const CollectiveRequest& request)
       : context_(context), input_(input), setup_(setup), request_(request) {}
 
-  // Gives an exit code when a run could not be made at all.
+  // Returns an exit code if a run failed.
   std::optional<Exit> run() {
     for (Bytes bytes = request_.least; bytes <= request_.most && !stopped_; bytes = bytes * request_.factor) {
       if (const auto exit = run_size(bytes)) return exit;

@@ -20,7 +20,7 @@ using netsim::NodeId;
 
 Error bad(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
-// The words of the first line that says something.
+// The words of the first non-blank line.
 std::vector<std::string_view> first_words(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -42,7 +42,7 @@ std::optional<Exit> open_file(Context& context, const std::string& path, model::
   return std::nullopt;
 }
 
-// htsim's topologies begin with a word, those of HPCC and SimAI with numbers.
+// htsim's topology files begin with a word, those of HPCC and SimAI with numbers.
 std::optional<Exit> open_topology_file(Context& context, const std::string& path, SimInput& input) {
   model::Loaded loaded;
   FileId file = 0;
@@ -77,7 +77,7 @@ model::FabricKind chosen_fabric(const Arguments& arguments, model::FabricKind fa
   return name == "frontend" ? model::FabricKind::frontend : fallback;
 }
 
-// "train001" of "train001:gpu3".
+// "train001" for "train001:gpu3".
 std::string_view host_of(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What a simulation runs on, from the command line: the network of a cluster's fabric, of a generator or of another
-// simulator's file, and the endpoints that take part.
+// Input of a simulation from the command line: the network of a cluster's fabric, of a generator or of another
+// simulator's file, and the participating endpoints.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,16 @@ struct SimInput {
   netsim::Network network;
   std::string where;  // "pod32, backend fabric"
   [[nodiscard]] const model::Cluster* cluster() const { return loaded == nullptr ? nullptr : loaded->cluster.get(); }
-  // What of this network is simulated by something else; empty for nothing.
+  // Mechanisms of this network that are simulated as others; empty for none.
   [[nodiscard]] std::string caveat() const;
 };
 
-// Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Gives the exit code, all said, when it
-// cannot.
+// Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Returns the exit code on failure, after
+// reporting why.
 [[nodiscard]] std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, model::FabricKind fallback,
                                                  SimInput& input);
 
-// "fat-tree:128", "leaf-spine:8x16x16", ...; nothing when it is not the name of a generator.
+// "fat-tree:128", "leaf-spine:8x16x16", ...; empty if it is not the name of a generator.
 struct GeneratedTopology {
   netsim::Network network;
   std::string words;  // "fat tree of 128 hosts"
@@ -42,17 +42,17 @@ struct TopologyDefaults {
 [[nodiscard]] bool names_generator(std::string_view text);
 [[nodiscard]] Result<GeneratedTopology> generate_topology(std::string_view text, const TopologyDefaults& defaults);
 
-// Endpoints by host list: "train[001-016]" takes all endpoints of these hosts, "train001:gpu3" one. In the order given,
-// each once.
+// Endpoints by host list: "train[001-016]" selects all endpoints of these hosts, "train001:gpu3" one. In the order
+// given, each once.
 [[nodiscard]] Result<std::vector<netsim::NodeId>> endpoints_named(const netsim::Network& network,
                                                                   std::string_view hosts);
-// Those of --hosts, cut to --ranks; of `all` when there is no --hosts.
+// Endpoints of --hosts, or of `all` without it, cut to --ranks.
 [[nodiscard]] std::vector<netsim::NodeId> chosen_ranks(OptionReader& reader, const netsim::Network& network,
                                                        const std::vector<netsim::NodeId>& all);
-// Endpoints of servers of the pools with this role; none where there is no cluster.
+// Endpoints of servers of the pools with this role; none without a cluster.
 [[nodiscard]] std::vector<netsim::NodeId> endpoints_of_role(const SimInput& input, model::PoolRole role);
 
-// The flow file of --flows, in whichever of the known formats it is.
+// The flow file of --flows, in any of the supported formats.
 [[nodiscard]] std::optional<Exit> read_flow_file(Context& context, const std::string& path,
                                                  const netsim::Network& network, netsim::TransferGraph& graph);
 

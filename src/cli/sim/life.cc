@@ -40,7 +40,7 @@ Exit run_life(Context& context) {
   for (const netsim::Fidelity fidelity : request.fidelities) {
     workload::LifeOptions options = request.options;
     options.fidelity = fidelity;
-    // Only the finest is asked what to change.
+    // Recommendations only for the finest fidelity.
     options.what_ifs = options.what_ifs && fidelity == request.fidelities.back();
     std::optional<workload::LifeResult> life = play_with_progress(context, input, options);
     if (!life) return Exit::usage;

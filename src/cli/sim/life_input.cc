@@ -51,7 +51,7 @@ std::optional<Exit> open_life(Context& context, const std::string& cluster, cons
   if (!text.ok()) return context.failed(text.error());
   const bool usable = read_job_text(job, std::move(*text), input);
   if (!context.report(*input.loaded) || !usable) return Exit::usage;
-  input.loaded->diagnostics = {};  // said
+  input.loaded->diagnostics = {};  // already printed
   return std::nullopt;
 }
 

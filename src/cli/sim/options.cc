@@ -41,7 +41,7 @@ constexpr Named<netsim::Watchdog> kWatchdogs[] = {
 constexpr Named<netsim::Recovery> kRecoveries[] = {{"go-back-n", netsim::Recovery::go_back_n},
                                                    {"selective", netsim::Recovery::selective}};
 
-// The parser has let only these names through.
+// The parser accepts only these names.
 template <class E, std::size_t N>
 void choice(const OptionReader& reader, std::string_view option, const Named<E> (&names)[N], E& out) {
   const std::string given = reader.arguments().value(option);
@@ -50,7 +50,7 @@ void choice(const OptionReader& reader, std::string_view option, const Named<E> 
   }
 }
 
-// Times on the command line are nanoseconds at the finest; a day of simulated time is beyond every run.
+// Times on the command line have a resolution of nanoseconds; no run simulates a day.
 void read_time(OptionReader& reader, std::string_view option, SimTime& out) {
   const std::optional<Duration> given = reader.time(option);
   if (!given) return;
@@ -77,7 +77,7 @@ void read_transport(OptionReader& reader, netsim::TrafficClassOptions& traffic) 
   if (const auto mtu = reader.bytes("mtu", 64, 65'536)) traffic.transport.payload = *mtu;
 }
 
-// Packets that take several ways arrive out of order: go-back-N would take each for a loss.
+// Packets sprayed over several paths arrive out of order: go-back-N would treat each as a loss.
 void read_recovery(OptionReader& reader, const netsim::RoutingOptions& routing, netsim::TransportOptions& transport) {
   const bool several_ways = routing.mode == netsim::RoutingMode::spray || routing.mode == netsim::RoutingMode::adaptive;
   if (several_ways) transport.recovery = netsim::Recovery::selective;
@@ -176,7 +176,7 @@ Error no_node(const netsim::Network& network, std::string_view name) {
           {}};
 }
 
-// A name with something after `separator`, the last one: "be-leaf01>be-spine01@100us".
+// A name followed by the last `separator` and a value: "be-leaf01>be-spine01@100us".
 bool split_value(OptionReader& reader, std::string_view option, const std::string& text, char separator,
                  std::string_view example, std::pair<std::string, std::string>& out) {
   const std::size_t at = text.rfind(separator);
@@ -294,7 +294,7 @@ void apply_cluster(const model::Cluster& cluster, model::FabricKind fabric, SimS
   setup.routing.mode = mode_of(*spec.load_balancing);
   if (fabric == model::FabricKind::frontend) return netsim::use_tcp(traffic);
   const model::QosSpec& qos = *spec.qos;
-  // The simulator scales thresholds with the port's rate from 100 Gb/s; the file's are those of the host ports.
+  // The simulator scales thresholds with the port rate from 100 Gb/s; those of the file are for the host ports.
   const model::EcnThresholds thresholds = model::ecn_thresholds(qos, plan.host_speed);
   const auto at_100g = [&](Bytes bytes) {
     return Bytes(multiply_divide(bytes.count(), gigabits(100).count(), plan.host_speed.count()));

@@ -1,5 +1,5 @@
-// What `weft sim traffic` and `weft sim collective` share: the options that say how a run is made (fidelity, transport,
-// routing, switches, faults, pictures) and their way into netsim::SimOptions and netsim::RoutingOptions.
+// Options shared by `weft sim traffic` and `weft sim collective` (fidelity, transport, routing, switches, faults,
+// pictures) and their conversion to netsim::SimOptions and netsim::RoutingOptions.
 #pragma once
 
 #include <optional>
@@ -27,16 +27,16 @@ struct SimSetup {
 [[nodiscard]] std::vector<Option> sim_fault_options();
 [[nodiscard]] std::vector<Option> sim_result_options();
 
-// What a cluster file says about the classes and switches of a fabric; options given on the line win over it.
+// Traffic classes and switch settings of a fabric from the cluster file; options on the command line override them.
 void apply_cluster(const model::Cluster& cluster, model::FabricKind fabric, SimSetup& setup);
-// Everything that needs no network. Problems stay in the reader.
+// All options that do not depend on a network. Problems stay in the reader.
 void read_sim_options(OptionReader& reader, netsim::Fidelity fallback, SimSetup& setup);
-// --series of the commands that have it.
+// --series, for commands that have it.
 void read_sim_series(OptionReader& reader, netsim::SimOptions& options);
 // Links and endpoints by name: --fail, --restore, --errors, --link-mtu, --storm.
 void read_sim_faults(OptionReader& reader, const netsim::Network& network, netsim::SimOptions& options);
 
-// "be-leaf01>be-spine01", "be-leaf01 > be-spine01 #2": the link, or an error that names what is near.
+// "be-leaf01>be-spine01", "be-leaf01 > be-spine01 #2": the link, or an error that suggests similar names.
 [[nodiscard]] Result<netsim::LinkId> find_link(const netsim::Network& network, std::string_view text);
 
 }  // namespace weft::cli

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The options of a command line of `weft sim traffic`, and the first problem.
+// The options of a `weft sim traffic` command line, and the first problem.
 struct Line {
   explicit Line(std::vector<std::string> words) {
     words.insert(words.begin(), {"sim", "traffic"});
@@ -42,7 +42,7 @@ netsim::Network small() {
   return netsim::leaf_spine(shape);
 }
 
-TEST(SimOptionsTest, DefaultsAreTheEngines) {
+TEST(SimOptionsTest, DefaultsMatchTheEngine) {
   Line line({});
   line.read();
   EXPECT_TRUE(line.reader.ok());
@@ -52,7 +52,7 @@ TEST(SimOptionsTest, DefaultsAreTheEngines) {
   EXPECT_EQ(line.setup.routing.mode, netsim::RoutingMode::ecmp);
 }
 
-TEST(SimOptionsTest, EveryOptionArrives) {
+TEST(SimOptionsTest, EveryOptionIsApplied) {
   Line line({"--fidelity",    "all",
              "--transport",   "hpcc",
              "--routing",     "d-mod-k",
@@ -123,7 +123,7 @@ TEST(SimOptionsTest, TcpIsLossy) {
   EXPECT_EQ(line.setup.options.classes.front().name, "tcp");
 }
 
-TEST(SimOptionsTest, HostSoftwareCostsWhatIsSaidOrWhatIsUsual) {
+TEST(SimOptionsTest, HostSoftwareCostIsGivenOrDefault) {
   const auto transport = [](const std::vector<std::string>& words) {
     Line line(words);
     line.read();
@@ -253,7 +253,7 @@ TEST(SimTopologyTest, Generators) {
   EXPECT_EQ(made->network.links()[0].delay, netsim::nanoseconds(500));
 }
 
-TEST(SimTopologyTest, BadOnesAreExplained) {
+TEST(SimTopologyTest, BadTopologiesAreExplained) {
   const auto problem = [](std::string_view text) { return generate_topology(text, {}).error().message; };
   EXPECT_THAT(problem("fat-tree:100"), HasSubstr("54 or 128, not 100"));
   EXPECT_THAT(problem("fat-tree"), HasSubstr("the size is missing"));
@@ -277,7 +277,7 @@ TEST(SimInputTest, HostsByRange) {
   EXPECT_THAT(endpoints_named(network, "hots1").error().message, HasSubstr("did you mean `host1`?"));
   EXPECT_THAT(endpoints_named(network, "leaf0").error().message, HasSubstr("the network has no endpoint `leaf0`"));
   EXPECT_FALSE(endpoints_named(network, "host[").ok());
-  // A host with several endpoints is all of them.
+  // A host with several endpoints selects all of them.
   netsim::NetworkBuilder builder;
   builder.add_node({}, "a:gpu0");
   builder.add_node({}, "a:gpu1");
@@ -296,14 +296,14 @@ TEST(SimProgressTest, LineHasTimeRateAndEstimate) {
   EXPECT_THAT(progress_text("x", {netsim::microseconds(1), 2, 100, 5000}, 60), HasSubstr("about 49 min left"));
 }
 
-TEST(SimProgressTest, FiveTimesASecondAndGoneAtTheEnd) {
+TEST(SimProgressTest, UpdatesFiveTimesPerSecondAndIsClearedAtTheEnd) {
   std::vector<std::string> written;
   Io io;
   io.write_err = [&](std::string_view text) { written.emplace_back(text); };
   double now = 100;
   {
     SimProgressLine line(io, true, "packet", [&] { return now; });
-    for (int i = 0; i < 100; ++i) {  // a second in all
+    for (int i = 0; i < 100; ++i) {  // one second in total
       now += 0.01;
       EXPECT_TRUE(line.on_progress({netsim::microseconds(i), 1, 2, 3}));
     }
@@ -327,7 +327,7 @@ TEST(SimProgressTest, FirstInterruptStopsTheRun) {
   EXPECT_TRUE(line.on_progress({}));
   ASSERT_EQ(std::raise(SIGINT), 0);
   EXPECT_FALSE(line.on_progress({}));
-  // The second one finds the default action.
+  // The second one has the default action.
   EXPECT_EXIT((void)std::raise(SIGINT), testing::KilledBySignal(SIGINT), "");
 }
 

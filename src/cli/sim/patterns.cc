@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxBytes = 1'000'000'000'000;
 struct Pattern {
   std::string_view name;
   std::string_view help;
-  std::int64_t bytes;  // of a transfer, when nothing is said
+  std::int64_t bytes;  // default size of a transfer
 };
 constexpr Pattern kPatterns[] = {
     {"permutation", "random permutation: each endpoint sends to one other and receives from one other", 10'000'000},
@@ -47,7 +47,7 @@ class TrafficMaker {
     if (reader.ok() && ranks_.size() < 2) reader.fail("traffic needs at least two endpoints");
   }
 
-  // Adds a pattern under a tag; gives what to call it.
+  // Adds a pattern under a tag; returns its description.
   std::string add(const std::string& name, std::uint16_t tag) {
     shape_ = {};
     shape_.bytes = bytes_.value_or(Bytes(pattern_named(name).bytes));
@@ -151,8 +151,8 @@ class TrafficMaker {
                        grouped_plural(parts, "stripe", "stripes"));
   }
 
-  // --targets, or the servers of storage pools, or the last eighth where there is no cluster. Clients are the training
-  // servers, or whoever else there is.
+  // --targets, or the servers of storage pools, or the last eighth without a cluster. Clients are the training servers,
+  // or all others if there are none.
   bool storage_ends(std::vector<NodeId>& clients, std::vector<NodeId>& targets) {
     if (reader_.arguments().has("targets")) {
       const Result<std::vector<NodeId>> named = net_endpoints(reader_.arguments().value("targets"));

@@ -1,4 +1,4 @@
-// Patterns of traffic by name, with the sizes that make sense for each, as transfers between the chosen endpoints.
+// Traffic patterns by name, with suitable sizes for each, as transfers between the chosen endpoints.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ struct SimTraffic {
 };
 
 [[nodiscard]] std::vector<Option> sim_pattern_options();
-// Whether the patterns asked for are about storage, so that the storage fabric is meant.
+// Whether the requested patterns are storage patterns, which use the storage fabric.
 [[nodiscard]] bool wants_storage(const Arguments& arguments);
-// From --flows or --pattern. Gives the exit code, all said, when it cannot.
+// From --flows or --pattern. Returns the exit code on failure, after reporting why.
 [[nodiscard]] std::optional<Exit> make_traffic(Context& context, OptionReader& reader, const SimInput& input,
                                                const SimSetup& setup, SimTraffic& traffic);
 

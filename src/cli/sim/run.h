@@ -1,5 +1,5 @@
-// One simulation after the other with progress and Ctrl-C, and the pictures of the last one: the part of `weft sim`
-// that its commands share.
+// Shared by the `weft sim` commands: runs simulations one after the other with progress and Ctrl-C, and writes the
+// pictures of the last one.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace weft::cli {
 
-// Runs one fidelity. `label` stands on the progress line. Says on standard error, with --verbose, how fast it was.
+// Runs one fidelity. `label` is shown on the progress line. Prints its speed on standard error with --verbose.
 [[nodiscard]] Result<netsim::SimResult> run_simulation(Context& context, netsim::Routes& routes,
                                                        const netsim::TransferGraph& transfers,
                                                        const netsim::SimOptions& options, const std::string& label);
 
-// Writes --heat-map and --storm-tree. Gives `outcome` when that worked.
+// Writes --heat-map and --storm-tree. Returns `outcome` on success.
 [[nodiscard]] Exit write_pictures(Context& context, const netsim::Network& network, const netsim::SimResult& result,
                                   const std::string& title, const std::string& where, Exit outcome);
 

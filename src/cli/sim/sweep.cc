@@ -1,4 +1,4 @@
-// weft sim sweep: a life for every combination of some keys' values, on all cores, resumable.
+// weft sim sweep: one job timeline per combination of some keys' values, on all cores, resumable.
 #include "workload/sweep/sweep.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ class SweepRunner {
     request_.options.iterations = 1;
   }
 
-  // Plays these points and appends each as it is known. False when one could not be written.
+  // Simulates these points and appends each result when it is available. False if one could not be written.
   bool run(const std::vector<std::uint64_t>& points, const std::string& results, unsigned threads) {
     const InterruptGuard guard;
     results_ = results;
@@ -108,7 +108,7 @@ std::optional<Exit> read_files(Context& context, workload::SweepFiles& files) {
   return std::nullopt;
 }
 
-// The options that decide what a point gives, as they were given: tasks of an array get them, ids depend on them.
+// The options that affect the result of a point, as given: array tasks get them, ids depend on them.
 std::vector<std::string> run_words(Context& context) {
   std::vector<std::string> words;
   for (const Option& option : life_run_options()) {

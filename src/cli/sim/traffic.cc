@@ -1,4 +1,4 @@
-// weft sim traffic: what a pattern of traffic does on a fabric.
+// weft sim traffic: simulates a traffic pattern on a fabric.
 #include <fmt/format.h>
 
 #include "cli/framework/progress.h"
@@ -13,7 +13,7 @@ namespace {
 Exit run_traffic(Context& context) {
   OptionReader reader(context.arguments());
   SimSetup setup;
-  // Bad values are said before anything is opened.
+  // Invalid values are reported before any file is opened.
   read_sim_options(reader, netsim::Fidelity::packet, setup);
   read_sim_series(reader, setup.options);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});

@@ -1,4 +1,4 @@
-// weft sim workload: a workload made for another simulator, played on a cluster.
+// weft sim workload: simulates a workload made for another simulator on a cluster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +23,10 @@ constexpr std::size_t kMaxFiles = 1'000'000;
 
 struct TraceFile {
   std::string path;
-  std::optional<std::uint32_t> rank;  // of its name: trace.7.et
+  std::optional<std::uint32_t> rank;  // from its name: trace.7.et
 };
 
-// 7 of "trace.7.et" and "trace.7.json".
+// 7 for "trace.7.et" and "trace.7.json".
 std::optional<std::uint32_t> rank_in(std::string_view name) {
   for (const std::string_view ending : {".et", ".json"}) {
     if (name.ends_with(ending)) name.remove_suffix(ending.size());
@@ -41,7 +41,7 @@ std::optional<std::uint32_t> rank_in(std::string_view name) {
   return rank;
 }
 
-// A name that is no file stands for NAME.0.et, NAME.1.et and so on, as ASTRA-sim takes it.
+// A name that is not a file means NAME.0.et, NAME.1.et and so on, as in ASTRA-sim.
 std::vector<TraceFile> expanded(const std::vector<std::string>& words) {
   std::vector<TraceFile> files;
   std::error_code ignored;

@@ -1,7 +1,7 @@
-// A first answer without a clock: every transfer gets an equal part of each link that it shares with the others of its
-// level in the graph of dependencies, for all its time. What that leaves out: flows that are held back elsewhere leave
-// more to the others, and those that end early too, so it is slow where loads differ; levels may overlap in time, which
-// it does not see. On the sweep in its test it is within 4 % of the flow engine's end on average and 17 % at worst, and
+// A first estimate without a clock: for its whole duration, every transfer gets an equal part of each link that it
+// shares with the others of its level in the dependency graph. This ignores that flows limited elsewhere, and those
+// that end early, leave more to the others, so it is pessimistic where loads differ; it also ignores that levels may
+// overlap in time. On the sweep in its test it is within 4 % of the flow engine's end on average and 17 % at worst, and
 // within 6 % and 20 % for the mean of all transfers.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace weft::netsim {
 
 namespace {
 
-// Rings of many different speeds are not worth an exact answer here.
+// Rings with more distinct speeds are approximated.
 constexpr std::size_t kMaxSpeeds = 16;
 
 class Analysis {
@@ -86,8 +86,8 @@ class Analysis {
     }
   }
 
-  // Those of one level that may start at the same instant share their links; what earlier ones of the level still have
-  // to send comes first.
+  // Transfers of one level that may start at the same instant share their links; the backlog of earlier ones of the
+  // level is sent first.
   void work_out(std::vector<std::uint32_t>& level) {
     std::stable_sort(level.begin(), level.end(),
                      [this](std::uint32_t a, std::uint32_t b) { return earliest_[a] < earliest_[b]; });
@@ -125,7 +125,7 @@ class Analysis {
     return static_cast<double>(model_.class_of(at(i).traffic_class).wire_bytes(payload_of(i)).count()) * 8;
   }
 
-  // Time of one round, and its way to the receiver.
+  // Time of one round, and its latency to the receiver.
   void time_round(std::uint32_t i) {
     const ClassIndex c = at(i).traffic_class;
     const FlowClass& traffic_class = model_.class_of(c);
@@ -136,7 +136,7 @@ class Analysis {
       const double capacity = model_.capacity(static_cast<LinkId>(link), c);
       const double limit = model_.limit(path, c);
       const double backlog = std::max(0.0, busy_until_[link] - static_cast<double>(earliest_[i].count()));
-      // Never longer than all that is to be sent takes: those with less to send leave early.
+      // Never longer than sending the total load: transfers with less to send leave early.
       const double on_link = std::min(bits * sharers_[link], load_[link]);
       longest = std::max(longest, std::max(on_link / capacity, bits / limit) * 1e12 + backlog);
     });
@@ -169,7 +169,7 @@ class Analysis {
     }
   }
 
-  // A ring whose members are all known ends as its rounds follow each other.
+  // Once all members of a ring are known, its end follows from the recurrence of its rounds.
   void finish_rings(std::span<const std::uint32_t> level) {
     std::vector<std::uint32_t> seen;
     for (const std::uint32_t i : level) {
@@ -196,7 +196,7 @@ class Analysis {
     }
     std::sort(speeds.begin(), speeds.end());
     speeds.erase(std::unique(speeds.begin(), speeds.end()), speeds.end());
-    if (speeds.size() > kMaxSpeeds) {  // all as the slowest: rounds are held up by it anyway
+    if (speeds.size() > kMaxSpeeds) {  // treat all as the slowest: it delays their rounds anyway
       for (RingMember& member : members) {
         member.move = member.move - member.send + speeds.back();
         member.send = speeds.back();
@@ -243,9 +243,9 @@ class Analysis {
   FlowModel model_;
   FlowTraffic traffic_;
   SimResult result_;
-  std::vector<double> sharers_;     // by link: flows of the group at hand
+  std::vector<double> sharers_;     // by link: flows of the current group
   std::vector<double> load_;        // by link: bits of their rounds
-  std::vector<double> busy_until_;  // by link, in picoseconds, of the level at hand
+  std::vector<double> busy_until_;  // by link, in picoseconds, of the current level
   std::vector<std::uint32_t> waiting_;
   std::vector<SimTime> earliest_;
   std::vector<SimTime> send_;

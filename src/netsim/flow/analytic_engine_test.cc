@@ -78,7 +78,7 @@ TEST(AnalyticEngine, FollowsDependencies) {
   EXPECT_EQ(result.finished[1], microseconds(164));
 }
 
-TEST(AnalyticEngine, LetsTransfersThatStartLaterFindTheLinkFree) {
+TEST(AnalyticEngine, LaterTransfersFindTheLinkFree) {
   const Network network = star(2, gigabits(100), microseconds(0));
   TransferGraph graph;
   for (int i = 0; i < 3; ++i) {
@@ -88,7 +88,7 @@ TEST(AnalyticEngine, LetsTransfersThatStartLaterFindTheLinkFree) {
   }
   ASSERT_TRUE(graph.finish(network));
   const SimResult result = simulated(network, graph, Fidelity::analytic, true);
-  EXPECT_EQ(result.finished[1], microseconds(160));  // finds 40 us of the first before it
+  EXPECT_EQ(result.finished[1], microseconds(160));  // waits for 40 us of the first
   EXPECT_EQ(result.finished[2], microseconds(1080));
 }
 
@@ -104,7 +104,7 @@ struct Error {
   }
 };
 
-// The stated error against the flow engine: of the end, and of the mean of all transfers.
+// The documented error against the flow engine: of the end, and of the mean of all transfers.
 TEST(AnalyticEngine, StaysWithinItsStatedError) {
   RandomStream random(5, "analytic");
   Error ends;

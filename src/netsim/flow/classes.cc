@@ -1,5 +1,5 @@
-// How a link's rate is divided between classes of traffic: strict ones first, by priority, then by weight, each with no
-// more than it can use. What it can use depends on the rates elsewhere, so shares and rates are found in turns.
+// How a link's rate is divided between traffic classes: strict ones first, by priority, then by weight, each with no
+// more than it can use. What it can use depends on the rates elsewhere, so shares and rates are computed alternately.
 #include <algorithm>
 #include <limits>
 
@@ -10,16 +10,16 @@ namespace weft::netsim {
 namespace {
 
 constexpr int kMaxTurns = 12;
-constexpr double kClose = 1e-7;  // shares that moved by less are settled
+constexpr double kClose = 1e-7;  // smaller changes of a share count as converged
 
 struct Want {
   const TrafficClassOptions* options;
-  double part;  // of the link's rate that the class can use at all
+  double part;  // part of the link's rate that the class can use at all
   double want;
   double given;
 };
 
-// Water-filling by weight over those that are not strict; `have` is 1 for the whole link.
+// Water-filling by weight over the non-strict classes; `have` is 1 for the whole link.
 void divide(std::vector<Want>& wants, double have) {
   std::vector<Want*> strict;
   std::vector<Want*> open;
@@ -45,13 +45,13 @@ void divide(std::vector<Want>& wants, double have) {
     }
     open.erase(satisfied, open.end());
   }
-  for (Want& w : wants) w.given += std::max(have, 0.0);  // nobody needs it; nobody shall be held back
+  for (Want& w : wants) w.given += std::max(have, 0.0);  // spare capacity: no class may become limited by it
 }
 
 }  // namespace
 
-// True when a lane has another share now. Before rates are known a class wants all its flows could send; after that,
-// a class that the link does not hold back wants what it uses.
+// True if the share of a lane changed. Before rates are known a class wants all its flows could send; after that, a
+// class that the link does not limit wants what it uses.
 bool FlowModel::share_link(LinkId link, bool by_use) {
   if (!contended_[model::index_of(link)] || down_[model::index_of(link)]) return false;
   std::vector<Want> wants;

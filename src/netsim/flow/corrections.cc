@@ -10,7 +10,7 @@ TransportCorrection correction_of(const TrafficClassOptions& options) {
   TransportCorrection correction;
   switch (options.transport.kind) {
     case Transport::hpcc:
-      // The window is made so that the link's utilization is eta (Li et al., 2019, 3.2), alone or not.
+      // The window keeps the link's utilization at eta (Li et al., 2019, 3.2), alone or not.
       correction.alone = options.transport.hpcc_target;
       correction.shared = options.transport.hpcc_target;
       break;
@@ -53,7 +53,7 @@ std::uint64_t FlowClass::acknowledgements(Bytes bytes) const {
   return (packets(bytes) + every - 1) / every;
 }
 
-// Delays, and the time a packet takes on every link but the slowest: there its time is part of the fluid's.
+// Delays, and the time of a packet on every link except the slowest, where it is part of the fluid's time.
 SimTime FlowClass::one_way(const Network& network, std::span<const LinkId> way, Bytes packet, bool back) const {
   SimTime total;
   SimTime slowest;
@@ -66,7 +66,7 @@ SimTime FlowClass::one_way(const Network& network, std::span<const LinkId> way, 
     slowest = std::max(slowest, time);
   }
   const auto switches = static_cast<std::int64_t>(way.size()) - 1;
-  // A packet that comes back is no part of the fluid: all its times count.
+  // A returning packet is not part of the fluid: all its times count.
   return total - (back ? SimTime() : slowest) + switches_->latency * switches;
 }
 
@@ -122,7 +122,7 @@ double FlowClass::weight(const Network& network, std::span<const LinkId> way) co
       const double bytes = window(network, way);
       return std::isfinite(bytes) ? bytes / 65'536 : 1;
     }
-    case Transport::nscc:  // its window follows the delay it sees, which is the same for all that wait in one queue
+    case Transport::nscc:  // its window follows the measured delay, which is the same for all flows in one queue
     case Transport::receiver:
     case Transport::tcp:
       break;

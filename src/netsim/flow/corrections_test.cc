@@ -55,7 +55,7 @@ TEST(FlowClass, AddsDelaysAndStoreAndForward) {
   EXPECT_EQ(c.latency(network, two_hops(network), Bytes(36)), picoseconds(2'000'000 + 8'000 + 500'000));
 }
 
-TEST(FlowClass, MakesAWindowOfRateTimesRoundTrip) {
+TEST(FlowClass, WindowIsRateTimesRoundTrip) {
   const Network network = star(2, gigabits(100), microseconds(1));
   TrafficClassOptions options;
   const SwitchOptions switches;
@@ -64,7 +64,7 @@ TEST(FlowClass, MakesAWindowOfRateTimesRoundTrip) {
   EXPECT_NEAR(FlowClass(options, switches).window(network, way), 12.5e9 * round_trip, 1);
   options.transport.window = Bytes(50'000);
   EXPECT_EQ(FlowClass(options, switches).window(network, way), 50'000);
-  // 50,000 bytes of payload in every round trip, and their headers.
+  // 50,000 bytes of payload per round trip, plus headers.
   EXPECT_NEAR(FlowClass(options, switches).connection_limit(network, way), 50'000 * 8 * (4160.0 / 4096) / round_trip,
               1e3);
   options.transport.window = kNoWindow;
@@ -72,7 +72,7 @@ TEST(FlowClass, MakesAWindowOfRateTimesRoundTrip) {
   EXPECT_EQ(FlowClass(options, switches).weight(network, way), 1);
 }
 
-// Windows of 10, 20, 40.. packets, each a round trip; the product of 100 Gb/s and 100 us is 300.5 packets.
+// Windows of 10, 20, 40.. packets, one round trip each; the product of 100 Gb/s and 100 us is 300.5 packets.
 TEST(FlowClass, LosesRoundTripsToSlowStart) {
   const Network network = star(2, gigabits(100), microseconds(1));
   TrafficClassOptions options;
@@ -81,16 +81,16 @@ TEST(FlowClass, LosesRoundTripsToSlowStart) {
   const SwitchOptions switches;
   const FlowClass c(options, switches);
   const std::vector<LinkId> way = two_hops(network);
-  // 10 + 20 + 40 + 80 + 160 packets before the window covers the product: five trips less 310 packets' time.
+  // 10 + 20 + 40 + 80 + 160 packets before the window covers the product: five round trips less 310 packets' time.
   EXPECT_EQ(c.start_up(network, way, Bytes(100'000'000), 1e11), picoseconds(500'000'000 - 310 * 332'800));
-  // 25 packets: the first trip only, the second window holds the rest.
+  // 25 packets: only the first round trip, the second window holds the rest.
   EXPECT_EQ(c.start_up(network, way, Bytes(25 * 4096), 1e11), picoseconds(100'000'000 - 10 * 332'800));
   EXPECT_EQ(c.start_up(network, way, Bytes(1000), 1e11), SimTime());
   options.transport.kind = Transport::dcqcn;
   EXPECT_EQ(FlowClass(options, switches).start_up(network, way, Bytes(100'000'000), 1e11), SimTime());
 }
 
-TEST(FlowClass, KeepsHpccToItsTarget) {
+TEST(FlowClass, LimitsHpccToItsTarget) {
   TrafficClassOptions options;
   options.transport.kind = Transport::hpcc;
   const SwitchOptions switches;

@@ -13,13 +13,13 @@ TEST(FlowEngine, SendsOneTransferAtTheLinksRate) {
   TransferGraph graph;
   graph.add(send(network.endpoints()[0], network.endpoints()[1], 10'000'000));
   const SimResult result = simulated(routes, graph, plain_options());
-  EXPECT_EQ(result.finished[0], microseconds(802));  // 800 on the wire, 2 x 1 on the way
+  EXPECT_EQ(result.finished[0], microseconds(802));  // 800 us serialization, 2 x 1 us delay
   EXPECT_EQ(result.end, microseconds(802));
   EXPECT_TRUE(result.complete);
   EXPECT_EQ(result.completion_times, std::vector<SimTime>{microseconds(802)});
 }
 
-// 2,442 packets of 64 bytes of header, 6 us of delay, five more times a full packet: 812.50304 + 6 + 5 x 0.3328.
+// 2,442 packets with 64 bytes of header, 6 us of delay, a full packet five more times: 812.50304 + 6 + 5 x 0.3328.
 TEST(FlowEngine, CountsHeadersAndStoreAndForward) {
   const Network network = fat_tree({});
   Routes routes(network, routing(RoutingMode::d_mod_k));
@@ -36,8 +36,8 @@ TEST(FlowEngine, CountsHeadersAndStoreAndForward) {
   EXPECT_EQ(result.links[model::index_of(network.link(first).reverse)].bytes, Bytes(2442 * 64));
 }
 
-// Data both ways: each direction also carries an ACK of 64 bytes for every 4,160 of the other.
-TEST(FlowEngine, AcknowledgementsTakeFromTheOtherDirection) {
+// Data in both directions: each also carries an ACK of 64 bytes for every 4,160 of the other.
+TEST(FlowEngine, AcksUseCapacityOfTheReverseDirection) {
   const Network network = star(2, gigabits(100), microseconds(0));
   Routes routes(network, routing(RoutingMode::ecmp));
   TransferGraph graph;
@@ -47,7 +47,7 @@ TEST(FlowEngine, AcknowledgementsTakeFromTheOtherDirection) {
   EXPECT_EQ(result.finished[0], picoseconds((4160 + 64) * 80 * 1000 + 332'800));
 }
 
-TEST(FlowEngine, EndsWithTheAcknowledgementWhereAsked) {
+TEST(FlowEngine, EndsWithTheLastAckIfConfigured) {
   const Network network = star(2, gigabits(100), microseconds(1));
   Routes routes(network, routing(RoutingMode::ecmp));
   TransferGraph graph;
@@ -58,7 +58,7 @@ TEST(FlowEngine, EndsWithTheAcknowledgementWhereAsked) {
   EXPECT_EQ(result.finished[0], picoseconds(2 * (332'800 + 1'000'000) + 2 * (5'120 + 1'000'000)));
 }
 
-// 64 senders of 1 MB each into one 100 Gb/s link: it is busy for 64 x 80 us, then 6 us for the farthest.
+// 64 senders of 1 MB each into one 100 Gb/s link: it is busy for 64 x 80 us, plus 6 us of delay for the farthest.
 TEST(FlowEngine, DrainsAnIncastAtTheReceiversRate) {
   const Network network = fat_tree({});
   Routes routes(network, routing(RoutingMode::d_mod_k));
@@ -66,14 +66,14 @@ TEST(FlowEngine, DrainsAnIncastAtTheReceiversRate) {
   for (std::uint32_t i = 1; i <= 64; ++i) graph.add(send(network.endpoints()[i], network.endpoints()[0], 1'000'000));
   const SimResult result = simulated(routes, graph, plain_options());
   EXPECT_EQ(result.end, microseconds(5126));
-  EXPECT_LE(result.totals.solves, 2U);  // all of them start at once and end at once
+  EXPECT_LE(result.totals.solves, 2U);  // all start at once and end at once
   EXPECT_EQ(result.warnings.size(), 0U);
-  // Without a window and without congestion control all 64 MB would come at once: PFC would have to stop them.
+  // Without a window and without congestion control all 64 MB would arrive at once: PFC would have to pause them.
   SimOptions reckless = packet_options();
   reckless.classes[0].transport.kind = Transport::pfc_only;
   reckless.classes[0].transport.window = gigabytes(1);
   EXPECT_EQ(simulated(routes, graph, reckless).warnings.size(), 1U);
-  reckless.classes[0].transport.window = Bytes(10'000);  // 640 kB: a buffer of 32 MB does not mind
+  reckless.classes[0].transport.window = Bytes(10'000);  // 640 kB: fits in a buffer of 32 MB
   EXPECT_EQ(simulated(routes, graph, reckless).warnings.size(), 0U);
 }
 
@@ -115,7 +115,7 @@ void expect_permutation(const PermutationOracle& oracle) {
   EXPECT_NEAR(in_microseconds(times.max), oracle.max, 0.0005);
 }
 
-// Figures of an independent max-min computation on the same workload.
+// Results of an independent max-min computation on the same workload.
 TEST(FlowEngine, SolvesTheRandomPermutationOf1024) {
   FatTreeShape shape;
   shape.pods = 16;
@@ -131,7 +131,7 @@ TEST(FlowEngine, SolvesTheRandomPermutationOf4096) {
   expect_permutation({shape, 1850.553, 1606, 4006, 4806});
 }
 
-TEST(FlowEngine, GivesStrictClassesAllAndOthersTheirWeight) {
+TEST(FlowEngine, ServesStrictClassesFirstAndOthersByWeight) {
   const Network network = star(4, gigabits(100), microseconds(0));
   Routes routes(network, routing(RoutingMode::ecmp));
   SimOptions options = plain_options();
@@ -148,12 +148,12 @@ TEST(FlowEngine, GivesStrictClassesAllAndOthersTheirWeight) {
   }
   const SimResult result = simulated(routes, graph, options);
   EXPECT_EQ(result.finished[2], microseconds(80));
-  // Then 3 to 1: the first is done 80 / 0.75 later; the other has had a third of its bytes, the rest goes at full rate.
+  // Then 3 to 1: the first ends 80 / 0.75 later; the other has sent a third of its bytes, the rest goes at full rate.
   EXPECT_NEAR(in_microseconds(result.finished[0]), 80 + 80 / 0.75, 1e-3);
   EXPECT_NEAR(in_microseconds(result.finished[1]), 240, 1e-3);
 }
 
-// A class of many flows has no more than one of few: the switch serves classes, not flows.
+// A class with many flows gets no more than one with few: the switch schedules classes, not flows.
 TEST(FlowEngine, SharesBetweenClassesAndNotTheirFlows) {
   const Network network = star(6, gigabits(100), microseconds(0));
   Routes routes(network, routing(RoutingMode::ecmp));
@@ -170,8 +170,8 @@ TEST(FlowEngine, SharesBetweenClassesAndNotTheirFlows) {
   for (const SimTime t : result.finished) EXPECT_NEAR(in_microseconds(t), 640, 1e-3);
 }
 
-// Eight endpoints with two 200G ports each: a lost port takes 1/16 of what the host can send.
-TEST(FlowEngine, LosesASixteenthWithOnePortOfSixteen) {
+// Eight endpoints with two 200G ports each: a failed port removes 1/16 of what the host can send.
+TEST(FlowEngine, LosesASixteenthOfTheRateWithOnePortOfSixteen) {
   NetworkBuilder builder;
   std::vector<NodeId> senders;
   std::vector<NodeId> receivers;
@@ -201,7 +201,7 @@ TEST(FlowEngine, LosesASixteenthWithOnePortOfSixteen) {
   EXPECT_NEAR(host_rate(true) / host_rate(false), 15.0 / 16, 1e-9);
 }
 
-TEST(FlowEngine, SprayingSharesAllWaysEvenly) {
+TEST(FlowEngine, SprayingUsesAllPathsEvenly) {
   FatTreeShape shape;
   const Network network = fat_tree(shape);
   Routes routes(network, routing(RoutingMode::spray));
@@ -215,8 +215,8 @@ TEST(FlowEngine, SprayingSharesAllWaysEvenly) {
   EXPECT_EQ(result.totals.solves, 0U);
 }
 
-// 10 MB at 100 Gb/s, of two ways one fails at 200 us: 600 us are left when the switch has noticed.
-TEST(FlowEngine, StandsStillUntilAFailureIsNoticed) {
+// 10 MB at 100 Gb/s; one of two paths fails at 200 us: 600 us are left when the switch has detected it.
+TEST(FlowEngine, StallsUntilAFailureIsDetected) {
   LeafSpineShape shape;
   shape.leaves = 2;
   shape.hosts_per_leaf = 1;
@@ -235,16 +235,16 @@ TEST(FlowEngine, StandsStillUntilAFailureIsNoticed) {
     SimOptions sim = plain_options();
     sim.link_events.push_back({microseconds(200), way[hop], LinkEvent::Kind::down, 0, {}});
     const SimResult result = simulated(routes, graph, sim);
-    // The leaf sees its own uplink go; the spine's downlink it has to be told of.
+    // The leaf detects the failure of its own uplink; it learns of the spine's downlink through the routing protocol.
     const SimTime wait = hop == 1 ? microseconds(1000) : microseconds(1500);
     EXPECT_EQ(result.finished[0], microseconds(200 + 600 + 4) + wait);
-    EXPECT_TRUE(routes.is_up(way[hop]));  // the caller's routes are as they were
+    EXPECT_TRUE(routes.is_up(way[hop]));  // the caller's routes are restored
     EXPECT_EQ(result.links[model::index_of(way[hop])].bytes, Bytes(2'500'000));
     EXPECT_EQ(result.links[model::index_of(way[0])].bytes, Bytes(10'000'000));
   }
 }
 
-TEST(FlowEngine, SaysWhatHasNoWayAnyMore) {
+TEST(FlowEngine, ReportsTransfersWithoutAPath) {
   const Network network = star(3, gigabits(100), microseconds(1));
   RoutingOptions options = routing(RoutingMode::ecmp);
   options.detection = options.propagation = microseconds(10);
@@ -264,7 +264,7 @@ TEST(FlowEngine, SaysWhatHasNoWayAnyMore) {
   EXPECT_NE(result.warnings[0].find("no route"), std::string::npos);
 }
 
-TEST(FlowEngine, IsCutWhereAsked) {
+TEST(FlowEngine, StopsAtTheEndTime) {
   const Network network = star(2, gigabits(100), microseconds(1));
   Routes routes(network, routing(RoutingMode::ecmp));
   TransferGraph graph;
@@ -290,7 +290,7 @@ class StopAtOnce : public SimMonitor {
   SimProgress seen;
 };
 
-TEST(FlowEngine, StopsWhenToldTo) {
+TEST(FlowEngine, StopsWhenTheMonitorReturnsFalse) {
   const Network network = leaf_spine({});
   Routes routes(network, routing(RoutingMode::ecmp));
   TransferGraph graph;
@@ -310,7 +310,7 @@ TEST(FlowEngine, StopsWhenToldTo) {
   EXPECT_EQ(result.completion_times.size(), 5000 - result.unfinished);
 }
 
-// Packets of both wait in the queue of one link, as many of each as its window: 3 to 1 where round trips are 3 to 1.
+// Packets of both wait in the queue of one link, each in proportion to its window: 3 to 1 if round trips are 3 to 1.
 TEST(FlowEngine, SharesAQueueByWindows) {
   NetworkBuilder builder;
   std::vector<NodeId> hosts;
@@ -333,7 +333,7 @@ TEST(FlowEngine, SharesAQueueByWindows) {
   EXPECT_NEAR(in_microseconds(result.finished[0]), 2000 * packet + packet, 1e-3);
 }
 
-TEST(FlowEngine, WarnsWhereMarksWouldSlowSendersDown) {
+TEST(FlowEngine, WarnsIfMarksWouldSlowSendersDown) {
   const Network network = star(20, gigabits(100), microseconds(2));
   Routes routes(network, routing(RoutingMode::ecmp));
   const auto warnings = [&](std::uint32_t senders) {
@@ -349,7 +349,7 @@ TEST(FlowEngine, WarnsWhereMarksWouldSlowSendersDown) {
   EXPECT_NE(warnings(16)[0].find("16 flows) would mark packets"), std::string::npos);
 }
 
-TEST(FlowEngine, GivesTheSameTwice) {
+TEST(FlowEngine, IsDeterministic) {
   const Network network = fat_tree({});
   std::uint64_t hashes[2] = {};
   for (std::uint64_t& hash : hashes) {
@@ -365,7 +365,7 @@ TEST(FlowEngine, GivesTheSameTwice) {
   EXPECT_NE(hashes[0], 0U);
 }
 
-TEST(FlowEngine, HoldsAConnectionToItsHostsLimit) {
+TEST(FlowEngine, LimitsAConnectionToItsHostsLimit) {
   const Network network = star(2, gigabits(100), microseconds(10));
   Routes routes(network, routing(RoutingMode::ecmp));
   SimOptions options = plain_options();

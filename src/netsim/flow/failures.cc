@@ -1,5 +1,5 @@
-// Links that fail and come back during a run. Flows over a dead link stand still until the switch before it has noticed
-// and has another way, or, where it has none, until the whole fabric knows.
+// Links that fail and recover during a run. Flows over a failed link stall until the switch before it has detected the
+// failure and has another path, or, if it has none, until the whole fabric has converged.
 #include <algorithm>
 
 #include "netsim/flow/run.h"
@@ -43,8 +43,8 @@ void FlowRun::handle_link(std::uint32_t index) {
   move_connections();
 }
 
-// The way that switches know of now: a new one is taken at once where it parts from the old one at a switch that saw
-// the link itself, and everywhere once no news is on its way.
+// The path that switches currently use: a new one takes effect immediately if it diverges from the old one at a switch
+// that detected the failure itself, and everywhere once the fabric has converged.
 std::uint32_t FlowRun::usable_path(const Connection& connection) {
   const std::uint32_t path = model_.paths().current(connection.first_path);
   if (known_nearby_.empty() || path == FlowPaths::kNoWay || connection.path == FlowPaths::kNoWay) return path;
@@ -67,7 +67,7 @@ void FlowRun::move_connections() {
     const double left = leave(c.bundle, slot);
     note_part(c, 1 - left / c.bits);
     take_path(c, path);
-    note_part(c, left / c.bits - 1);  // its end counts a whole round on the new way
+    note_part(c, left / c.bits - 1);  // finishing it counts a whole round on the new path
     join(c.bundle, slot, left);
   }
 }

@@ -1,4 +1,4 @@
-// What tests of the flow engine share: plain and packet options, rings, the permutation of the benchmark workloads.
+// Shared by tests of the flow engine: plain and packet options, rings, the permutation of the benchmark workloads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace weft::netsim::flow_tests {
 
-// Bytes that flow, without packets: what SimGrid's CM02 model computes, but for its weights.
+// A pure fluid without packets: SimGrid's CM02 model, except for its weights.
 inline SimOptions plain_options() {
   SimOptions options;
   options.fidelity = Fidelity::flow;
@@ -51,12 +51,12 @@ inline SimResult simulated(Routes& routes, TransferGraph& graph, const SimOption
   return std::move(result).value();
 }
 
-// Without any shortcut: every round is sent by the clock.
+// Without shortcuts: every round is simulated.
 inline SimResult step_by_step(Routes& routes, const TransferGraph& graph, const SimOptions& options) {
   return FlowRun(routes, graph, options, nullptr, FlowShortcuts{false, false, UINT64_MAX, UINT64_MAX}).run();
 }
 
-// Rank r on host `hosts[r]` sends `rounds` rounds to rank r+1, each after the one before has come in from rank r-1.
+// Rank r on host `hosts[r]` sends `rounds` rounds to rank r+1, each after the previous one has arrived from rank r-1.
 inline std::vector<TransferId> add_ring(TransferGraph& graph, const std::vector<NodeId>& ranks, std::int64_t bytes,
                                         std::uint32_t rounds) {
   const auto count = static_cast<std::uint32_t>(ranks.size());

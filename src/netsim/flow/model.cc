@@ -38,7 +38,7 @@ FlowModel::FlowModel(Routes& routes, const TransferGraph& transfers, const SimOp
       solver_(0) {
   for (const TrafficClassOptions& c : options.classes) classes_.emplace_back(c, options.switches);
   note_classes(transfers);
-  solver_ = MaxMinSolver(network_->links().size() * lane_classes_ + 1);  // the last one is nowhere
+  solver_ = MaxMinSolver(network_->links().size() * lane_classes_ + 1);  // the last lane belongs to no link
   uses_.resize(paths_.size() * classes_.size());
   note_acknowledgements(transfers);
   if (links_fail(options)) {
@@ -64,8 +64,8 @@ void FlowModel::note_classes(const TransferGraph& transfers) {
   lane_classes_ = static_cast<std::uint32_t>(used_classes_.size());
 }
 
-// Acknowledgements take from the other direction of every link that data crosses. How much depends on the rate of that
-// data; where both directions carry data, both are full in the cases that matter, and c / (1 + share) is exact.
+// Acknowledgments use capacity of the reverse direction of every link that data crosses. How much depends on the rate
+// of that data; if both directions carry data, both are full in the cases that matter, and c / (1 + share) is exact.
 void FlowModel::note_acknowledgements(const TransferGraph& transfers) {
   std::vector<bool> seen(uses_.size(), false);
   for (std::size_t t = 0; t < transfers.size(); ++t) {
@@ -85,7 +85,7 @@ void FlowModel::note_acknowledgements(const TransferGraph& transfers) {
   }
 }
 
-// A link is safe when all connections that ever use it could use it at once at all they can have.
+// A link cannot be contended if all connections that ever use it fit on it at once at their limits.
 void FlowModel::find_contended(const TransferGraph& transfers) {
   std::vector<std::uint32_t> connections(uses_.size(), 0);
   for (std::size_t t = 0; t < transfers.size(); ++t) {

@@ -1,6 +1,6 @@
-// What the flow engine works out before its clock starts: what each link has for data, which links can be contended at
-// all, and the bundle of the solver that each connection belongs to. Most links of a cluster can never be full whatever
-// runs at once; flows that cross only such links need no solver.
+// What the flow engine computes before its clock starts: each link's capacity for data, which links can be contended,
+// and the solver bundle of each connection. Most links of a cluster can never fill up; flows that cross only such links
+// need no solver.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace weft::netsim {
 
 class FlowModel {
  public:
-  static constexpr std::uint32_t kFree = 0xFFFFFFFFU;     // never held back
-  static constexpr std::uint32_t kUnknown = 0xFFFFFFFEU;  // not asked for yet
+  static constexpr std::uint32_t kFree = 0xFFFFFFFFU;     // never a bottleneck
+  static constexpr std::uint32_t kUnknown = 0xFFFFFFFEU;  // not computed yet
 
-  // A way as one class uses it.
+  // A path as used by one class.
   struct PathUse {
     std::uint32_t bundle = kUnknown;
-    double limit = 0;  // bits per second on the wire that a flow alone has
+    double limit = 0;  // bits per second on the wire of a flow alone
   };
-  // Bits per second on the wire of each flow of a bundle.
+  // Rate of each flow of a bundle, in bits per second on the wire.
   [[nodiscard]] double rate(std::uint32_t bundle) const { return solver_.rate(bundle) * weights_[bundle]; }
   [[nodiscard]] double limit_of_bundle(std::uint32_t bundle) const { return solver_.limit(bundle) * weights_[bundle]; }
 
@@ -33,24 +33,25 @@ class FlowModel {
   [[nodiscard]] const FlowPaths& paths() const { return paths_; }
   [[nodiscard]] MaxMinSolver& solver() { return solver_; }
   [[nodiscard]] const FlowClass& class_of(ClassIndex index) const { return classes_[index]; }
-  // Flows of a bundle that send from now on; then the rates of all. Gives the bundles whose rate is another one now.
+  // Sets the number of sending flows of a bundle; then computes all rates. Returns the bundles whose rate changed.
   void set_count(std::uint32_t bundle, std::uint32_t flows);
   std::span<const std::uint32_t> solve();
-  // What a flow alone has on it, in bits per second on the wire.
+  // Rate of a flow alone on this path, in bits per second on the wire.
   [[nodiscard]] double limit(std::uint32_t path, ClassIndex c) const {
     const double known = uses_[path * classes_.size() + c].limit;
     return known > 0 ? known : limit_of(path, c);
   }
-  // Its bundle is made when there is none yet. FlowPaths::kNoWay gives a bundle that never moves.
+  // Creates the bundle if there is none yet. FlowPaths::kNoWay returns a bundle that never moves.
   const PathUse& use(std::uint32_t path, ClassIndex traffic_class);
 
-  // Bits per second for data of one class alone on the link: less where acknowledgements of the other direction come.
+  // Bits per second for data of one class alone on the link: less where acknowledgments of the other direction share
+  // it.
   [[nodiscard]] double capacity(LinkId link, ClassIndex traffic_class) const;
-  // What a flow has at least, however many of those that ever use its links send at once: its part of the fullest.
+  // Lower bound of a flow's rate if all connections that ever use its links send at once: its share of the most loaded.
   [[nodiscard]] double least_rate(std::uint32_t path, ClassIndex c) const;
-  // Connections that ever use a link; 0 for all when links fail during the run.
+  // Connections that ever use a link; 0 for all if links fail during the run.
   [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[model::index_of(link)]; }
-  // A link that fails has nothing; both directions are said separately.
+  // A failed link has no capacity; each direction is set separately.
   void set_down(LinkId link, bool down);
 
   // Lanes are links times the classes that transfers use.
@@ -78,12 +79,12 @@ class FlowModel {
   std::uint32_t lane_classes_ = 1;
   std::vector<std::uint32_t> lane_class_;  // by class
   std::vector<ClassIndex> used_classes_;
-  std::vector<double> acknowledged_;  // by link: part of a byte that comes for each one of the other direction
+  std::vector<double> acknowledged_;  // by link: bytes of acknowledgments per byte of the other direction
   std::vector<bool> contended_;       // by link
   std::vector<std::uint32_t> users_;  // by link
-  std::vector<double> users_weight_;  // by link: weights of their parts
+  std::vector<double> users_weight_;  // by link: sum of their weights
   std::vector<bool> down_;
-  MaxMinSolver solver_;                   // rates in it are by unit of weight
+  MaxMinSolver solver_;                   // its rates are per unit of weight
   std::vector<double> weights_;           // by bundle
   std::vector<PathUse> uses_;             // path times classes
   std::vector<std::uint32_t> recounted_;  // bundles, while there are several classes

@@ -8,7 +8,7 @@ namespace weft::netsim {
 
 namespace {
 
-// Source, destination and queue pair in one number that sorts; endpoints are below 2^28 of them.
+// Source, destination and queue pair as one sortable number; there are fewer than 2^28 endpoints.
 std::uint64_t key_of(const Transfer& transfer, std::uint32_t queue_pair) {
   return std::uint64_t{model::index_of(transfer.source)} << 36U |
          std::uint64_t{model::index_of(transfer.destination)} << 8U | queue_pair;
@@ -17,8 +17,8 @@ std::uint64_t key_of(const Transfer& transfer, std::uint32_t queue_pair) {
 struct Part {
   NodeId node;
   double share;
-  SimTime delay;     // of the slowest way here
-  std::uint32_t by;  // index of the last link of that way among the parts' links
+  SimTime delay;     // of the slowest path to here
+  std::uint32_t by;  // index of the last link of that path among the parts' links
 };
 
 }  // namespace
@@ -74,13 +74,13 @@ std::uint32_t FlowPaths::find(const Origin& origin) {
   return static_cast<std::uint32_t>(paths_.size() - 1);
 }
 
-// Node by node outward from the source, all of one distance before the next: equal-cost links lead to nodes that are
-// one nearer, so that a node's parts are all there when its turn comes.
+// Breadth first from the source: equal-cost links lead to nodes that are one hop nearer to the destination, so all
+// parts of a node are known when it is visited.
 bool FlowPaths::find_spread(const Origin& origin, Path& path) {
   const Network& network = routes_->network();
   struct Step {
     LinkId link;
-    std::uint32_t before;  // index of the step that led here on the slowest way
+    std::uint32_t before;  // index of the previous step on the slowest path
   };
   std::vector<Step> steps;
   constexpr std::uint32_t kStart = 0xFFFFFFFFU;
@@ -132,7 +132,7 @@ std::uint32_t FlowPaths::current(std::uint32_t first_path) {
   const std::size_t links = way_links_.size();
   const std::size_t spread = spread_.size();
   const std::uint32_t found = find(origin);
-  // The same as one of the two it had: keep that number, so that nothing moves.
+  // If it equals one of the two known paths, keep that number, so that no flow is moved.
   for (const std::uint32_t known : {origin.current, first_path}) {
     if (found == kNoWay || known == kNoWay || !same(known, way(found))) continue;
     if (paths_[known].spread_count != paths_[found].spread_count) continue;

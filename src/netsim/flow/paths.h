@@ -1,6 +1,6 @@
-// The ways of connections, worked out once for each (source, destination, queue pair) however many transfers use it,
-// and again where links fail. Where a mode spreads packets (spray, adaptive) a way is all equal-cost links, each with
-// its part of the flow. Rates, classes and time are not known here.
+// Paths of connections, computed once per (source, destination, queue pair) however many transfers use them, and
+// recomputed when links fail. In modes that spread packets (spray, adaptive), a path is all equal-cost links, each with
+// its part of the flow. Independent of rates, classes and time.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ class FlowPaths {
  public:
   static constexpr std::uint32_t kNoWay = 0xFFFFFFFFU;
 
-  // The ways of all connections of these transfers as routes stand now.
+  // Paths of all connections of these transfers, from the current routes.
   FlowPaths(Routes& routes, const TransferGraph& transfers);
 
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
-  // Of queue pair `queue_pair` of a transfer, when the run began; kNoWay when there was none.
+  // Initial path of queue pair `queue_pair` of a transfer; kNoWay if there was none.
   [[nodiscard]] std::uint32_t first_path(std::size_t transfer, std::uint32_t queue_pair) const {
     return connection_paths_[(offsets_.empty() ? transfer : offsets_[transfer]) + queue_pair];
   }
-  // What has become of a way after failures; kNoWay while there is none.
+  // Current path after failures; kNoWay while there is none.
   [[nodiscard]] std::uint32_t current(std::uint32_t first_path);
 
-  // From source to destination; of spread flows the one that takes longest.
+  // From source to destination; for spread flows, the slowest path.
   [[nodiscard]] std::span<const LinkId> way(std::uint32_t path) const {
     return std::span(way_links_).subspan(paths_[path].first_link, paths_[path].link_count);
   }
-  // Every link it uses and how much of it.
+  // Every link of the path and the part of the flow on it.
   template <class Visit>
   void for_each_link(std::uint32_t path, Visit visit) const {
     const Path& p = paths_[path];
@@ -45,7 +45,7 @@ class FlowPaths {
       visit(static_cast<LinkId>(use.lane), use.share);
     }
   }
-  // The node where two ways part; kNone when they do not.
+  // The node where two paths diverge; kNone if they do not.
   [[nodiscard]] NodeId parting(std::uint32_t before, std::uint32_t after) const;
 
  private:
@@ -53,9 +53,9 @@ class FlowPaths {
     std::uint32_t first_link = 0;
     std::uint32_t link_count = 0;
     std::uint32_t first_spread = 0;
-    std::uint32_t spread_count = 0;  // 0: all on the one way
+    std::uint32_t spread_count = 0;  // 0: all on one path
   };
-  // A way as it was at first, and what has become of it.
+  // A path at the start, and its current replacement.
   struct Origin {
     NodeId source;
     NodeId destination;
@@ -71,10 +71,10 @@ class FlowPaths {
   Routes* routes_;
   bool spreads_;
   std::vector<Path> paths_;
-  std::vector<Origin> origins_;  // of the paths that were there at first
+  std::vector<Origin> origins_;  // of the initial paths
   std::vector<LinkId> way_links_;
   std::vector<LaneShare> spread_;
-  std::vector<std::uint32_t> offsets_;  // by transfer; empty when each has one queue pair
+  std::vector<std::uint32_t> offsets_;  // by transfer; empty if each has one queue pair
   std::vector<std::uint32_t> connection_paths_;
   std::vector<LinkId> scratch_;
 };

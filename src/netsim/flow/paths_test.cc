@@ -30,7 +30,7 @@ Routes routes_on(const Network& network, RoutingMode mode) {
   return {network, options};
 }
 
-TEST(FlowPaths, KnowsEachWayOnce) {
+TEST(FlowPaths, StoresEachPathOnce) {
   const Network network = fat_tree({});
   Routes routes = routes_on(network, RoutingMode::ecmp);
   const FlowPaths paths(routes, graph_of(network, {{0, 127}, {1, 2}, {0, 127}, {127, 0}}, 2));
@@ -41,7 +41,7 @@ TEST(FlowPaths, KnowsEachWayOnce) {
   EXPECT_EQ(paths.way(paths.first_path(1, 0)).size(), 2U);
 }
 
-// Spread over a fat tree with four ways at each of two tiers: whole at the hosts, quarters, sixteenths, quarters.
+// Spread over a fat tree with four paths at each of two tiers: whole at the hosts, quarters, sixteenths, quarters.
 TEST(FlowPaths, SpreadsEvenlyAtEachHop) {
   const Network network = fat_tree({});
   Routes routes = routes_on(network, RoutingMode::spray);
@@ -52,7 +52,7 @@ TEST(FlowPaths, SpreadsEvenlyAtEachHop) {
   EXPECT_EQ(paths.way(paths.first_path(0, 0)).size(), 6U);
 }
 
-TEST(FlowPaths, FindsAnotherWayAndComesBack) {
+TEST(FlowPaths, ReroutesAfterFailureAndRecovers) {
   const Network network = fat_tree({});
   for (const RoutingMode mode : {RoutingMode::ecmp, RoutingMode::spray}) {
     Routes routes = routes_on(network, mode);

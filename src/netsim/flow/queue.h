@@ -1,5 +1,5 @@
-// The two event queues of the flow engine: one for events that stay where they are, one for ends that move with every
-// change of rate. Equal times are taken in order of kind and number, so a run does not depend on how it was built up.
+// The two event queues of the flow engine: one for fixed events, one for completion times that move with every change
+// of rate. Equal times are ordered by kind and number, so a run does not depend on insertion order.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class FlowEventQueue {
     heap_.pop_back();
     return event;
   }
-  // All of them later by the same time: their order stays.
+  // Delays all events by the same time: their order stays.
   void shift(SimTime by) {
     for (FlowEvent& event : heap_) event.at += by;
   }
@@ -44,14 +44,14 @@ class FlowEventQueue {
   std::vector<FlowEvent> heap_;
 };
 
-// Numbers 0, 1, 2.. each with at most one time, which may change.
+// Numbers 0, 1, 2.. each with at most one time, which can change.
 class MovingTimes {
  public:
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] SimTime next() const { return heap_.empty() ? kNever : heap_.front().at; }
   [[nodiscard]] std::uint32_t front() const { return heap_.front().id; }
 
-  // kNever takes it out.
+  // kNever removes it.
   void set(std::uint32_t id, SimTime at) {
     if (id >= places_.size()) places_.resize(id + 1, kNowhere);
     std::size_t place = places_[id];

@@ -1,6 +1,6 @@
-// Steady repetition: when everything that is under way stands, relative to the clock and to a round counter, exactly as
-// it stood some rounds ago, then the rounds in between will come again and again, and whole periods of them are left
-// out. States are compared in full, to the last bit, so what comes out is what would have come out.
+// Steady repetition: if the state of everything in flight, relative to the clock and to a round counter, is exactly the
+// same as some rounds ago, the rounds in between will repeat, and whole periods of them are skipped. States are
+// compared in full, bit by bit, so the result is the same as without skipping.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -9,8 +9,8 @@
 
 namespace weft::netsim {
 
-// Looks each time the reference transfer starts a round, but never at more connections than there were events. The
-// state compared with is renewed at every doubling of rounds (Brent, 1980), so any period is found in the end.
+// Compares each time the reference transfer starts a round, but never visits more connections than there were events.
+// The saved state is renewed at every doubling of rounds (Brent, 1980), so any period is found eventually.
 void FlowRun::look_for_repetition() {
   if (reference_ == kNowhere || links_change_ || tolerance_ > 0 || options_->series_interval.count() > 0) return;
   const std::uint32_t sent = connections_[slots_[reference_]].sent;
@@ -42,7 +42,7 @@ void FlowRun::look_for_repetition() {
   }
 }
 
-// False when it cannot be compared exactly.
+// False if it cannot be compared exactly.
 bool FlowRun::take_state(std::vector<std::int64_t>& state) {
   state.clear();
   const auto base = static_cast<std::int64_t>(connections_[slots_[reference_]].sent);
@@ -84,7 +84,7 @@ bool FlowRun::take_state(std::vector<std::int64_t>& state) {
   return true;
 }
 
-// How often a period fits before a connection comes to its last round or something else happens.
+// How many periods fit before a connection reaches its last round or another event happens.
 std::uint64_t FlowRun::periods_left(std::uint32_t rounds, SimTime period) const {
   SimTime until = std::min(fixed_.next(), options_->end);
   if (next_start_ < starts_.size()) until = std::min(until, transfer_at(starts_[next_start_]).start);
@@ -126,14 +126,14 @@ void FlowRun::skip(std::uint32_t rounds, SimTime time, std::uint32_t period) {
   now_ += time;
 }
 
-// Rounds under way keep their places behind those left out, and those left out took as long as the period before.
+// Rounds in flight keep their places after the skipped ones, which took as long as the previous period.
 void FlowRun::skip_records(std::uint32_t transfer, std::uint32_t rounds, SimTime time, std::uint32_t period) {
   const std::uint64_t offset = round_offsets_.empty() ? transfer : round_offsets_[transfer];
   SimTime* record = result_.completion_times.data() + offset;
   const std::uint32_t ended = ended_[transfer];
   const std::uint32_t begun =
       std::min(transfer_at(transfer).rounds, 1 + ended_[model::index_of(transfer_at(transfer).round_after)]);
-  for (std::uint32_t r = begun; r-- > ended;) record[r + rounds] = record[r] - time;  // starts are kept as negatives
+  for (std::uint32_t r = begun; r-- > ended;) record[r + rounds] = record[r] - time;  // starts are stored as negatives
   for (std::uint32_t r = ended; r < ended + rounds; ++r) record[r] = record[r - period];
 }
 

@@ -1,4 +1,4 @@
-// Rings and rounds: what is skipped is what would have come out.
+// Rings and rounds: skipping does not change the result.
 #include <algorithm>
 
 #include "netsim/flow/fixture.h"
@@ -8,8 +8,8 @@ namespace {
 
 using namespace flow_tests;
 
-// W3: 128 ranks on 8 leaves, 254 rounds of 500 kB at 400 Gb/s. A round is 10 us of sending and 2 us of way, the 16
-// edges that a chain of 254 crosses between leaves are 2 us longer.
+// W3: 128 ranks on 8 leaves, 254 rounds of 500 kB at 400 Gb/s. A round is 10 us of sending and 2 us of latency; the 16
+// edges between leaves that a chain of 254 crosses take 2 us longer.
 TEST(FlowRepeat, RunsTheRingOf128InClosedForm) {
   const Network network = leaf_spine({});
   Routes routes(network, routing(RoutingMode::ecmp));
@@ -22,7 +22,7 @@ TEST(FlowRepeat, RunsTheRingOf128InClosedForm) {
   EXPECT_EQ(result.trace_hash, step_by_step(routes, graph, plain_options()).trace_hash);
 }
 
-// The same as single transfers with a dependency each, as flow files have it.
+// The same as single transfers with one dependency each, as in flow files.
 TEST(FlowRepeat, RunsTheRingOf128AsSingleTransfers) {
   const Network network = leaf_spine({});
   Routes routes(network, routing(RoutingMode::ecmp));
@@ -56,8 +56,8 @@ std::vector<NodeId> shuffled(const Network& network, std::uint64_t seed) {
   return hosts;
 }
 
-// What is skipped is what would have come out: rings on random hosts of an oversubscribed leaf-spine, with hashing, so
-// that their edges meet on links; one or several of them, with dependencies, and with transfers that disturb them.
+// Skipping does not change the result: rings on random hosts of an oversubscribed leaf-spine, with hashing, so that
+// their edges share links; one or several of them, with dependencies, and with competing transfers.
 TEST(FlowRepeat, SkipsExactly) {
   RandomStream random(11, "skip");
   std::uint64_t skipped = 0;
@@ -91,11 +91,11 @@ TEST(FlowRepeat, SkipsExactly) {
     EXPECT_TRUE(fast.complete);
     if (fast.totals.events < slow.totals.events / 2) ++skipped;
   }
-  EXPECT_GE(skipped, 4U);  // else the test would show nothing
+  EXPECT_GE(skipped, 4U);  // otherwise the test would prove nothing
 }
 
-// Hosts of different rates: the slow one sets the pace of its ring, in closed form as by the clock.
-TEST(FlowRepeat, SkipsExactlyWhereMembersDiffer) {
+// Hosts of different rates: the slowest one limits its ring, in closed form and in simulation.
+TEST(FlowRepeat, SkipsExactlyIfMembersDiffer) {
   NetworkBuilder builder;
   std::vector<NodeId> hosts;
   for (std::uint32_t i = 0; i < 12; ++i) hosts.push_back(builder.add_node({}, "host"));
@@ -118,7 +118,7 @@ TEST(FlowRepeat, SkipsExactlyWhereMembersDiffer) {
   }
 }
 
-// Phases that use the same links one after the other, as a hierarchical all-reduce does.
+// Phases that use the same links one after the other, as in a hierarchical all-reduce.
 TEST(FlowRepeat, RunsPhasesAfterEachOther) {
   const Network network = star(8, gigabits(100), microseconds(1));
   Routes routes(network, routing(RoutingMode::ecmp));
@@ -132,7 +132,7 @@ TEST(FlowRepeat, RunsPhasesAfterEachOther) {
 }
 
 TEST(FlowRepeat, RoundsWaitBehindEachOtherOnOneConnection) {
-  // Member 1 is ten times slower, so rounds that member 0 delivers pile up before it; each still goes in turn.
+  // Member 1 is ten times slower, so rounds delivered by member 0 queue up before it; they are still sent in order.
   const Network network = star(3, gigabits(100), microseconds(0));
   Routes routes(network, routing(RoutingMode::ecmp));
   TransferGraph graph;
@@ -149,7 +149,7 @@ TEST(FlowRepeat, RoundsWaitBehindEachOtherOnOneConnection) {
   EXPECT_EQ(result.started[1], SimTime());
 }
 
-// Where exact ends cost too much, those within 2e-7 x flows of a flow's own time (here 0.04 %) are taken together.
+// If exact completions cost too much, those within 2e-7 x flows of a flow's own time (here 0.04 %) are merged.
 TEST(FlowRepeat, TakesEndsTogetherWhereThereAreTooMany) {
   LeafSpineShape shape;
   shape.leaves = 4;
@@ -175,8 +175,8 @@ TEST(FlowRepeat, TakesEndsTogetherWhereThereAreTooMany) {
   }
 }
 
-// Rings too large to go through that meet on links: the truth is between having every link alone and never having one
-// alone. Here two rings run the same way, and every link is shared by both.
+// Rings too large to simulate that share links: the exact result is between using every link alone and always sharing
+// it. Here two rings run in the same direction, and every link is shared by both.
 TEST(FlowRepeat, BoundsLargeRingsThatMeet) {
   const Network network = leaf_spine({});
   Routes routes(network, routing(RoutingMode::ecmp));
@@ -196,8 +196,8 @@ TEST(FlowRepeat, BoundsLargeRingsThatMeet) {
   }
 }
 
-// A ring that meets ordinary transfers is never taken out of the solver.
-TEST(FlowRepeat, LeavesRingsThatMeetOthersToTheClock) {
+// A ring that shares links with ordinary transfers always stays in the solver.
+TEST(FlowRepeat, SimulatesRingsThatShareLinksWithTransfers) {
   const Network network = star(4, gigabits(100), microseconds(10));
   Routes routes(network, routing(RoutingMode::ecmp));
   const std::vector<NodeId> hosts(network.endpoints().begin(), network.endpoints().end());

@@ -1,4 +1,4 @@
-// What a run of the flow engine found, in the form of all engines, and where its assumptions did not hold.
+// The result of a run of the flow engine, in the common form, with warnings where its assumptions did not hold.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxPoints = 1'000'000;
 
-// Time until a sender slows down after a queue has begun to build up.
+// Time until a sender slows down after a queue starts to build up.
 double reaction_seconds(const TrafficClassOptions& options, SimTime round_trip) {
   const double trip = static_cast<double>(round_trip.count()) * 1e-12;
   switch (options.transport.kind) {
@@ -36,13 +36,13 @@ void FlowRun::note_traffic(const Connection& connection, std::int64_t rounds) {
   traffic_.add(connection.path, c, connection.payload, rounds);
 }
 
-// Part of a round that went over a way; the rest went over another one.
+// Part of a round that used one path; the rest used another.
 void FlowRun::note_part(const Connection& connection, double part) {
   const FlowClass& c = model_.class_of(transfer_at(connection.transfer).traffic_class);
   traffic_.add_part(connection.path, c, connection.payload, part);
 }
 
-// Until a round has ended its place holds minus the time it could have started, less one.
+// Until a round has ended, its entry holds minus the time it could have started, less one.
 void FlowRun::note_round_start(std::uint32_t transfer, std::uint32_t round) {
   if (!record_rounds_ || round >= transfer_at(transfer).rounds) return;
   record_of(transfer, round) = SimTime(-1) - now_;
@@ -54,7 +54,7 @@ void FlowRun::note_round_end(std::uint32_t transfer, std::uint32_t round) {
   record = now_ + record + SimTime(1);
 }
 
-// Goes through the rounds after all: there are few enough to be kept, so there are few enough for this.
+// Simulates the rounds after all: if they are few enough to record, they are few enough for this.
 void FlowRun::note_ring_rounds(const Ring& ring) {
   const std::size_t count = ring.members.size();
   const std::uint32_t rounds = transfer_at(model::index_of(ring.members[0])).rounds;
@@ -75,7 +75,7 @@ void FlowRun::note_ring_rounds(const Ring& ring) {
   }
 }
 
-// Of members that did not end before the run was cut.
+// Rounds of members that did not end before the run was cut.
 void FlowRun::drop_ring_rounds(const Ring& ring) {
   if (!record_rounds_ || !ring.closed_form) return;
   for (const TransferId member : ring.members) {
@@ -86,7 +86,7 @@ void FlowRun::drop_ring_rounds(const Ring& ring) {
   }
 }
 
-// Payload so far, of rounds under way too.
+// Payload so far, including rounds in flight.
 double FlowRun::delivered() const {
   double bytes = traffic_.payload();
   for (const BundleState& bundle : bundles_) {
@@ -103,7 +103,7 @@ double FlowRun::delivered() const {
     const double left = static_cast<double>((event.at - now_).count()) / static_cast<double>(c.send_time.count());
     bytes += static_cast<double>(c.payload.count()) * (1 - std::clamp(left, 0.0, 1.0));
   }
-  for (const FlowEvent& event : fixed_.events()) {  // rings in closed form: as if evenly in time
+  for (const FlowEvent& event : fixed_.events()) {  // rings in closed form: assumed to progress evenly
     if (event.kind != FlowEventKind::ring_end) continue;
     const Transfer& t = transfer_at(event.id);
     const SimTime start = result_.started[event.id];
@@ -139,17 +139,17 @@ void FlowRun::note_overload() {
   }
 }
 
-// A full link in front of which more than its switch can keep would have come together: there PFC pauses the senders
-// (or packets are lost), which reaches flows that do not use the link. Less of it is enough for marks, and DCQCN needs
-// long to come back after them.
+// A full link with more arriving bytes than its switch can buffer: PFC pauses the senders there (or packets are
+// dropped), which also affects flows that do not use the link. A smaller excess is enough for ECN marks, after which
+// DCQCN recovers slowly.
 void FlowRun::note_overload_at(std::uint32_t lane) {
   const Network& network = model_.network();
   const MaxMinSolver& solver = model_.solver();
   const Link& link = network.link(model_.link_of(lane));
   const FlowClass& c = model_.class_of(model_.class_of_lane(lane));
   if (network.node(link.from).kind != NodeKind::network_switch || solver.flows_on(lane) < 2 || c.plain()) return;
-  double waiting = 0;    // bytes that come for it
-  double in_flight = 0;  // that may be on their way at once
+  double waiting = 0;    // bytes destined to it
+  double in_flight = 0;  // bytes that may be in flight at once
   SimTime latency;
   solver.for_each_bundle_on(lane, [&](std::uint32_t b, double) {
     for (const auto& [finish, slot] : bundles_[b].members) {
@@ -167,7 +167,7 @@ void FlowRun::note_overload_at(std::uint32_t lane) {
   const Bytes buffer = switches.buffer.count() > 0 ? switches.buffer : network.buffer_of(link.from).total;
   const bool lossless = c.options().lossless && switches.pfc;
   const double alpha = lossless ? switches.alpha : switches.lossy_alpha;
-  const double ports = static_cast<double>(network.out_links(link.from).size()) - 1;  // that they can come in by
+  const double ports = static_cast<double>(network.out_links(link.from).size()) - 1;  // possible ingress ports
   const double queues = lossless ? std::min<double>(solver.flows_on(lane), ports) : 1;
   const double room = static_cast<double>(buffer.count()) * alpha * queues / (1 + alpha * queues);
   const auto count = [&](Overload& overload, double beyond) {

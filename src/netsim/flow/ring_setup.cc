@@ -1,6 +1,6 @@
-// Which rings of transfers can be written down without going through their rounds. One that shares no link that can be
-// full: exactly. A large one that meets only others like it: between two bounds, all of its links to itself and all of
-// them shared with everybody all the time; where the two are close together it does not matter which one is true.
+// Which rings of transfers have a closed form. A ring that shares no link that can be full has an exact one. A large
+// ring that meets only other such rings is between two bounds: all links unshared, and all links shared with every user
+// all the time; if the two bounds are close together, the difference does not matter.
 #include <algorithm>
 
 #include "netsim/flow/run.h"
@@ -10,7 +10,7 @@ namespace weft::netsim {
 namespace {
 
 constexpr double kCloseBounds = 1e-3;
-// Sends of all of them that nobody would wait for: bounds are all there is, however far apart.
+// With this many sends in total, simulation would take too long: bounds are used however far apart.
 constexpr std::uint64_t kHopeless = 50'000'000;
 
 SimTime end_of(std::span<const RingMember> times, std::uint32_t rounds) {
@@ -55,7 +55,7 @@ std::uint64_t FlowRun::sends_of(const Ring& ring) const {
   return std::uint64_t{ring.members.size()} * transfer_at(model::index_of(ring.members[0])).rounds;
 }
 
-// The time of a round of every member: at its limit, or at the least it can ever have.
+// The time of a round of every member: at its limit, or at its lowest possible rate.
 FlowRun::RingKind FlowRun::time_ring(Ring& ring, bool slowest) {
   ring.times.resize(ring.members.size());
   RingKind kind = RingKind::free;
@@ -93,7 +93,7 @@ void FlowRun::for_each_contended_link(const Ring& ring, Visit visit) const {
   }
 }
 
-// Leaves those whose contended links nobody uses but rings that are left.
+// Keeps only rings whose contended links are used by no transfers other than those of the remaining rings.
 void FlowRun::drop_mixed_rings(std::vector<Ring>& rings) const {
   for (std::size_t before = rings.size() + 1; rings.size() < before;) {
     before = rings.size();

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::int64_t kMinusInfinity = std::numeric_limits<std::int64_t>::min();
 
-// A path from the first round of member j to the last one of member q moves q - j times (around the ring as often as it
-// likes) and waits the other rounds - 1 - (q - j) times at one of the members it passes: S(q) is the longest of them.
-// For one waiting time v, with j counted on without wrapping and P the sum of moves before j,
+// A path from the first round of member j to the last one of member q moves q - j times (around the ring any number of
+// times) and waits the other rounds - 1 - (q - j) times at one of the members it passes: S(q) is the longest of them.
+// For one waiting time v, with j not wrapped and P the sum of moves before j,
 //   x(j) - P(j) + v j   is what a path gains from its start alone,
 // so the best start in a range that slides with q is the maximum of a sliding window.
 class OneWaitingTime {
@@ -27,7 +27,7 @@ class OneWaitingTime {
       if (ring_[static_cast<std::size_t>(q)].send.count() == wait_) last = q;
       std::int64_t low = q - steps_;
       std::int64_t high = last;
-      if (high - low >= count_) {  // one way round in every starting member is enough: the farthest or the nearest
+      if (high - low >= count_) {  // one lap per starting member is enough: the farthest or the nearest
         if (loop_gain >= 0) {
           high = low + count_ - 1;
         } else {
@@ -43,7 +43,7 @@ class OneWaitingTime {
   }
 
  private:
-  // Index, counted on without wrapping, of the last member before 0 that waits this long.
+  // Index, not wrapped, of the last member before 0 that waits this long.
   [[nodiscard]] std::int64_t last_waiting_before_zero() const {
     for (std::int64_t i = count_ - 1; i >= 0; --i) {
       if (ring_[static_cast<std::size_t>(i)].send.count() == wait_) return i - count_;
@@ -63,7 +63,7 @@ class OneWaitingTime {
     const std::int64_t member = ((j % count_) + count_) % count_;
     return ring_[static_cast<std::size_t>(member)].first.count() - moves_before(j) + wait_ * j;
   }
-  // Both ends of the range never go back from one q to the next.
+  // Neither end of the range decreases from one q to the next.
   std::int64_t best_start(std::int64_t low, std::int64_t high) {
     if (next_ < low) {
       next_ = low;

@@ -22,20 +22,20 @@ std::vector<SimTime> step_by_step(const std::vector<RingMember>& ring, std::uint
   return starts;
 }
 
-TEST(LastStarts, GoesAroundWhereLatencyCounts) {
-  // Two members, 10 to send and 3 on the way: every round starts 13 after the one before.
+TEST(LastStarts, LatencyBoundRing) {
+  // Two members, 10 to send and 3 of latency: every round starts 13 after the previous one.
   const std::vector<RingMember> ring(2, {SimTime(0), SimTime(10), SimTime(13)});
   EXPECT_EQ(last_starts(ring, 5), (std::vector<SimTime>{SimTime(52), SimTime(52)}));
 }
 
 TEST(LastStarts, WaitsForTheSlowMember) {
-  // Member 0 needs 100 for a round and sets the pace: it starts its last at 9 x 100, member 1 hears of its eighth 105
+  // Member 0 needs 100 per round and is the slowest: it starts its last at 9 x 100, and its eighth reaches member 1 105
   // after it started.
   const std::vector<RingMember> ring{{SimTime(0), SimTime(100), SimTime(105)}, {SimTime(0), SimTime(10), SimTime(15)}};
   EXPECT_EQ(last_starts(ring, 10), (std::vector<SimTime>{SimTime(900), SimTime(905)}));
 }
 
-TEST(LastStarts, IsWhatTheRecurrenceGives) {
+TEST(LastStarts, MatchesTheRecurrence) {
   RandomStream random(3, "rings");
   for (int trial = 0; trial < 2000; ++trial) {
     std::vector<RingMember> ring(1 + random.below(9));
@@ -65,7 +65,7 @@ TransferGraph graph_of(const Network& network, const std::vector<std::uint32_t>&
   return graph;
 }
 
-TEST(RingsOf, FindsCirclesInOrderOfFollowing) {
+TEST(RingsOf, FindsCyclesInOrderOfFollowing) {
   const Network network = star(6, gigabits(100), microseconds(1));
   // 0 <- 2 <- 1 <- 0 (a cycle of three), 3 by itself, 4 and 5 follow each other.
   const auto rings = rings_of(graph_of(network, {2, 0, 1, 3, 5, 4}, 4));
@@ -75,10 +75,10 @@ TEST(RingsOf, FindsCirclesInOrderOfFollowing) {
   EXPECT_EQ(rings[2], (std::vector<TransferId>{TransferId(4), TransferId(5)}));
 }
 
-TEST(RingsOf, LeavesOutWhatIsNoPlainCircle) {
+TEST(RingsOf, IgnoresIrregularCycles) {
   const Network network = star(6, gigabits(100), microseconds(1));
-  EXPECT_TRUE(rings_of(graph_of(network, {2, 0, 1, 0, 3, 4}, 4)).empty());   // 3 also follows 0, and 4, 5 hang on
-  EXPECT_EQ(rings_of(graph_of(network, {2, 0, 1, 3, 5, 4}, 5)).size(), 2U);  // one round more in the first cycle
+  EXPECT_TRUE(rings_of(graph_of(network, {2, 0, 1, 0, 3, 4}, 4)).empty());   // 3 also follows 0, and 4, 5 depend on it
+  EXPECT_EQ(rings_of(graph_of(network, {2, 0, 1, 3, 5, 4}, 5)).size(), 2U);  // one more round in the first cycle
 }
 
 }  // namespace

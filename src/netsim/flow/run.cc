@@ -95,7 +95,7 @@ SimTime FlowRun::next_time() const {
   return next;
 }
 
-// What happens now, except what that makes happen now.
+// Handles the events of this instant, except those they trigger at the same instant.
 bool FlowRun::step() {
   const std::uint64_t before = events_;
   if (completions_.next() <= now_) {
@@ -129,7 +129,7 @@ void FlowRun::handle(const FlowEvent& event) {
   }
 }
 
-// New rates for what changed at this instant.
+// Computes rates after the changes of this instant.
 void FlowRun::settle() {
   for (const std::uint32_t ring : touched_rings_) settle_ring(rings_[ring]);
   touched_rings_.clear();
@@ -218,7 +218,7 @@ FlowRun::Connection FlowRun::make_connection(std::uint32_t transfer, std::uint32
   connection.transfer = transfer;
   connection.first_path = model_.paths().first_path(transfer, queue_pair);
   const std::int64_t each = t.bytes.count() / t.queue_pairs;
-  // With fewer bytes than queue pairs, the others still send a packet.
+  // With fewer bytes than queue pairs, each queue pair still sends a packet.
   connection.payload = Bytes(std::max<std::int64_t>(1, each + (queue_pair < t.bytes.count() % t.queue_pairs ? 1 : 0)));
   const FlowClass& c = model_.class_of(t.traffic_class);
   connection.bits = static_cast<double>(c.wire_bytes(connection.payload).count()) * 8;
@@ -286,7 +286,7 @@ void FlowRun::join(std::uint32_t b, std::uint32_t slot, double bits) {
   std::push_heap(bundle.members.begin(), bundle.members.end(), std::greater<>());
 }
 
-// Takes a connection out before its end; gives the bits it had left.
+// Removes a connection before its end; returns the bits it had left.
 double FlowRun::leave(std::uint32_t b, std::uint32_t slot) {
   BundleState& bundle = touch(b);
   const auto at = std::find_if(bundle.members.begin(), bundle.members.end(),
@@ -298,7 +298,7 @@ double FlowRun::leave(std::uint32_t b, std::uint32_t slot) {
   return std::max(left, 0.0);
 }
 
-// Whether the next of its flows to end has ended, or nearly so where ends are taken together.
+// Whether the next of its flows to end has ended, or nearly so if completions are merged.
 bool FlowRun::is_due(std::uint32_t b) const {
   const BundleState& bundle = bundles_[b];
   const auto [finish, slot] = bundle.members.front();
@@ -309,9 +309,9 @@ bool FlowRun::is_due(std::uint32_t b) const {
   return static_cast<double>((end - now_).count()) <= tolerance_ * own_time;
 }
 
-// The exact answer needs new rates at each end, and with many flows that share links new rates for most of them. When
-// that has cost too much, ends that are close together become one: the cost of what is left stays about the same
-// whatever the number of flows, as fewer ends are told apart the more there are.
+// An exact result needs new rates at each completion, and with many flows that share links, new rates for most of them.
+// Once that has cost too much, completions that are close together are merged: the tolerance grows with the number of
+// flows, so the remaining cost stays about the same.
 void FlowRun::set_tolerance() {
   if (model_.solver().work() < exact_work_) return;
   tolerance_ = std::min(kTolerancePerFlow * static_cast<double>(connections_.size()), kGreatestTolerance);
@@ -376,8 +376,8 @@ void FlowRun::finish_transfer(std::uint32_t transfer) {
   }
 }
 
-// Rings in closed form end when it says. Where they go at least once around, no member can end before all have begun;
-// else all must begin at one instant, or the ring is left to the clock.
+// Rings in closed form end at the computed times. With at least as many rounds as members, no member can end before all
+// have begun; otherwise all must begin at one instant, or the ring is simulated round by round.
 void FlowRun::settle_ring(Ring& ring) {
   ring.touched = false;
   const std::uint32_t rounds = transfer_at(model::index_of(ring.members[0])).rounds;

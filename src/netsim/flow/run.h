@@ -1,6 +1,6 @@
-// One run of the flow engine. Rates change only when a flow starts or ends; in between everything moves in straight
-// lines, so the clock jumps from one such instant to the next, and all that happens at one instant is one computation
-// of rates. Rounds of a transfer are never made into transfers of their own.
+// One run of the flow engine. Rates change only when a flow starts or ends and are constant in between, so the clock
+// jumps from one such instant to the next, and all events of one instant share one computation of rates. Rounds of a
+// transfer are never expanded into transfers of their own.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace weft::netsim {
 
-// For comparing a run that skips with one that does not; users have no reason to choose.
+// For comparing runs with and without shortcuts; not a user option.
 struct FlowShortcuts {
   bool rings = true;   // uncontended rings in closed form
-  bool repeat = true;  // leave out periods of a steady state
-  // Sends from which on rings that meet each other are worked out in bounds.
+  bool repeat = true;  // skip periods of a steady state
+  // Number of sends from which rings that share links are approximated by bounds.
   std::uint64_t large_ring = 4'000'000;
-  // Looks at bundles, over all solves, before ends that are close are taken together; some seconds.
+  // Bundles visited, over all solves, before completions that are close are merged; a few seconds.
   std::uint64_t exact_work = 15'000'000;
 };
 
@@ -34,26 +34,26 @@ class FlowRun {
   SimResult run();
 
  private:
-  // One queue pair of a transfer that has begun and not ended.
+  // One queue pair of an active transfer.
   struct Connection {
     std::uint32_t transfer = 0;
     std::uint32_t first_path = 0;
     std::uint32_t path = 0;
     std::uint32_t bundle = 0;
-    std::uint32_t sent = 0;     // rounds that have left
-    std::uint32_t arrived = 0;  // rounds that have come in
+    std::uint32_t sent = 0;     // rounds sent
+    std::uint32_t arrived = 0;  // rounds received
     bool sending = false;
-    SimTime since;      // it has been sending this round
+    SimTime since;      // start of sending this round
     double bits = 0;    // of a round, on the wire
     Bytes payload;      // of a round
     SimTime send_time;  // of a round at its limit
     SimTime latency;
-    SimTime start_up;  // what its transport loses at first, unless others keep it from more anyway
+    SimTime start_up;  // start-up time of its transport, unless contention limits its rate anyway
   };
-  // What flows of one rate have left: `finish` is on a scale that moves on with the rate, so that a change of rate
-  // costs one bundle and not each of its flows.
+  // What flows of one rate have left: `finish` is on a scale that advances with the rate, so a change of rate costs one
+  // update per bundle and not one per flow.
   struct BundleState {
-    double served = 0;  // bits each flow has had on that scale
+    double served = 0;  // bits each flow has received on that scale
     double rate = 0;    // bits per second, since `since`
     SimTime since;
     bool touched = false;
@@ -85,7 +85,7 @@ class FlowRun {
   [[nodiscard]] std::uint64_t sends_of(const Ring& ring) const;
   template <class Visit>
   void for_each_contended_link(const Ring& ring, Visit visit) const;
-  // Picoseconds, to the nearest; kNever when it is too long to say.
+  // Picoseconds, rounded to nearest; kNever if out of range.
   [[nodiscard]] static SimTime time_of(double bits, double rate);
   void begin_all();
   // The clock.
@@ -115,7 +115,7 @@ class FlowRun {
   // Rings.
   void settle_ring(Ring& ring);
   void finish_ring_member(std::uint32_t transfer);
-  // Links that fail and come back (flow/failures.cc).
+  // Links that fail and recover (flow/failures.cc).
   void plan_failures();
   void handle_link(std::uint32_t stage);
   void move_connections();
@@ -148,11 +148,11 @@ class FlowRun {
   [[nodiscard]] const Transfer& transfer_at(std::uint32_t id) const { return transfers_->transfers()[id]; }
 
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFU;
-  // Bundles of at most so many flows keep what each has left, exactly; larger ones a common scale.
+  // Bundles of at most this many flows keep exactly what each has left; larger ones use a common scale.
   static constexpr std::size_t kFewMembers = 16;
-  // Beyond this a flow practically stands still, in picoseconds.
+  // Beyond this time, in picoseconds, a flow counts as stalled.
   static constexpr double kLongest = 4e18;
-  // Transfers of fewer rounds are not worth a search for repetition.
+  // Minimum number of rounds for which a search for repetition is worthwhile.
   static constexpr std::uint32_t kMinRounds = 16;
 
   Routes* routes_;
@@ -173,7 +173,7 @@ class FlowRun {
   std::vector<BundleState> bundles_;
   std::vector<std::uint32_t> touched_;
   MovingTimes completions_;
-  FlowEventQueue moving_;  // belongs to connections: shifts when periods are left out
+  FlowEventQueue moving_;  // belongs to connections: shifts when periods are skipped
   FlowEventQueue fixed_;
   std::vector<std::uint32_t> starts_;  // transfers without dependencies, by start time
   std::size_t next_start_ = 0;
@@ -182,19 +182,19 @@ class FlowRun {
   std::vector<std::uint32_t> ring_of_;        // by transfer; empty without rings
   std::vector<std::uint32_t> ring_position_;  // by transfer
   std::vector<std::uint32_t> touched_rings_;
-  double meeting_error_ = -1;  // of rings that meet each other; negative when there are none
+  double meeting_error_ = -1;  // of rings that share links; negative if there are none
 
-  // Failures: three stages of each down or up event, and the ends of links that only their neighbors know of.
+  // Failures: three stages of each down or up event, and link failures that only the neighbors have detected.
   struct LinkStage {
     std::uint32_t event;
-    std::uint8_t stage;  // 0: it happens, 1: both ends know, 2: the fabric knows
+    std::uint8_t stage;  // 0: the link changes, 1: both ends have detected it, 2: the fabric has converged
   };
   std::vector<LinkStage> link_stages_;
   std::vector<std::pair<NodeId, NodeId>> known_nearby_;
-  std::vector<std::pair<LinkId, bool>> before_;  // links the run changed in the routes, and how they were
+  std::vector<std::pair<LinkId, bool>> before_;  // links the run changed in the routes, and their previous state
   bool links_change_ = false;
 
-  // Repetition: the state that is compared with, and when it was taken.
+  // Repetition: the state to compare with, and when it was saved.
   std::uint32_t reference_ = kNowhere;  // transfer whose rounds are counted
   std::uint32_t compared_ = kNowhere;   // the one that saved_state_ belongs to
   std::uint32_t reference_sent_ = 0;
@@ -205,8 +205,8 @@ class FlowRun {
   std::vector<std::int64_t> saved_state_;
   std::vector<std::int64_t> new_state_;
 
-  // Part of its own time by which a flow may be taken to have ended early, so that others end with it; 0 until rates
-  // have cost too much.
+  // Part of its own time by which a flow may be ended early, so that completions can be merged; 0 until computing rates
+  // has cost too much.
   double tolerance_ = 0;
   double greatest_tolerance_ = 0;
   std::uint64_t events_ = 0;

@@ -9,11 +9,11 @@ namespace weft::netsim {
 
 namespace {
 
-// Rates are sums and quotients of at most some thousand doubles: differences below this share of a rate are rounding.
+// Rates are sums and quotients of at most some thousand doubles: smaller relative differences are rounding errors.
 constexpr double kRounding = 1e-9;
-// A rate that moved by less is the same rate; its flows need no new end.
+// A rate that changed by less is unchanged; its flows keep their completion times.
 constexpr double kUnchanged = 1e-13;
-// Changes of a lane's usage before it is summed up anew.
+// Changes of a lane's usage before it is recomputed.
 constexpr std::uint32_t kUpdates = 64;
 
 }  // namespace
@@ -89,7 +89,7 @@ void MaxMinSolver::choose(std::uint32_t bundle) {
   chosen_.push_back(bundle);
 }
 
-// The first to look at are those that a changed lane holds back and those whose flows changed; widen() adds the rest.
+// Starts with the bundles limited by a changed lane and those whose flows changed; widen() adds the rest.
 std::span<const std::uint32_t> MaxMinSolver::solve() {
   changed_.clear();
   work_lanes_.clear();
@@ -137,7 +137,7 @@ void MaxMinSolver::start_lane(std::uint32_t id) {
   work_lanes_.push_back(id);
 }
 
-// The hot lanes that changed or that chosen bundles cross; others cannot hold anybody back.
+// The hot lanes that changed or that chosen bundles cross; others cannot be a bottleneck.
 void MaxMinSolver::collect_lanes() {
   ++fill_number_;
   work_lanes_.clear();
@@ -167,8 +167,8 @@ void MaxMinSolver::collect_lanes() {
   }
 }
 
-// Progressive filling: the lane whose flows would get least decides first. Levels only rise while bundles are closed,
-// so one that is out of date is looked at again and pushed back.
+// Progressive filling: the lane with the lowest level per flow is closed first. Levels only rise while bundles are
+// closed, so an outdated level is recomputed and pushed back.
 void MaxMinSolver::fill() {
   levels_.clear();
   for (const std::uint32_t id : work_lanes_) {
@@ -204,7 +204,7 @@ void MaxMinSolver::fill() {
   }
 }
 
-// Bundles that want less than the lane has for each: no lane can hold them back, since this one has the lowest level.
+// Bundles whose limit is below the lane's level: no lane can limit them, since this one has the lowest level.
 bool MaxMinSolver::close_limited(const Lane& lane, double level) {
   bool any = false;
   for (std::uint32_t e = lane.first; e != kNoEntry; e = entries_[e].next) {
@@ -232,8 +232,8 @@ void MaxMinSolver::close(std::uint32_t bundle, double rate, std::uint32_t bottle
   }
 }
 
-// A rate is max-min fair when its lane is full and nobody on it has more. Bundles outside this solve for which that no
-// longer holds join it.
+// A rate is max-min fair if its lane is full and no flow on it has more. Bundles outside this solve for which that no
+// longer holds are added to it.
 bool MaxMinSolver::widen() {
   bool any = false;
   for (const std::uint32_t id : work_lanes_) any = widen_at(id) || any;
@@ -244,7 +244,7 @@ bool MaxMinSolver::widen_at(std::uint32_t id) {
   const Lane& lane = lanes_[id];
   if (lane.active.size() == lane.chosen) return false;
   const double slack = capacity_of(lane) * kRounding;
-  // Outsiders that it holds back all have its old level, and before this solve nobody on it had more.
+  // Bundles outside this solve that it limits all have its old level, and before this solve none on it had more.
   const bool raises =
       lane.held > lane.chosen_held && (lane.residual > slack || lane.top > lane.level * (1 + kRounding));
   const bool known = lane.held > 0 && lane.level <= lane.new_level * (1 + kRounding);
@@ -263,7 +263,7 @@ bool MaxMinSolver::widen_at(std::uint32_t id) {
   return any;
 }
 
-// Takes over the new rate of a bundle into its lanes.
+// Applies the new rate of a bundle to its lanes.
 void MaxMinSolver::keep(std::uint32_t bundle) {
   const Bundle& b = bundles_[bundle];
   if (b.old_bottleneck != kNoLane) --lanes_[b.old_bottleneck].held;
@@ -278,7 +278,7 @@ void MaxMinSolver::keep(std::uint32_t bundle) {
   }
 }
 
-// Sums of differences gather rounding; sums do not.
+// Incremental updates accumulate rounding errors; a full sum does not.
 void MaxMinSolver::sum_up(Lane& lane) {
   lane.updates = 0;
   lane.usage = 0;

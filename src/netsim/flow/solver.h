@@ -1,6 +1,6 @@
-// Max-min fair rates (Bertsekas and Gallager, Data Networks, 6.5.2) kept up to date while flows come and go. Flows that
-// cross the same contended lanes under the same limit always have the same rate and are one bundle with a count. A lane
-// is one direction of a link, or the part of it that a class of traffic has. Nothing here knows time, bytes or routes.
+// Max-min fair rates (Bertsekas and Gallager, Data Networks, 6.5.2), updated incrementally as flows start and end.
+// Flows that cross the same contended lanes under the same limit always have the same rate and form one bundle with a
+// count. A lane is one direction of a link, or a traffic class's part of it. Independent of time, bytes and routes.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,20 @@ class MaxMinSolver {
   // Bits per second for one flow, and for two or more together (what a transport loses by sharing).
   void set_capacity(std::uint32_t lane, double one, double many);
   [[nodiscard]] double capacity(std::uint32_t lane) const { return capacity_of(lanes_[lane]); }
-  // `limit`: what each of its flows could have if it were alone; positive.
+  // `limit`: rate of each of its flows if it were alone; positive.
   std::uint32_t add_bundle(std::span<const LaneShare> lanes, double limit);
   void set_count(std::uint32_t bundle, std::uint32_t flows);
 
-  // Works out the rates after changes; only bundles whose bottleneck may have moved are looked at. Gives those whose
-  // rate is another one now, or that have flows for the first time; valid until the next call.
+  // Computes the rates after changes; visits only bundles whose bottleneck may have moved. Returns those whose rate
+  // changed or that have flows for the first time; valid until the next call.
   std::span<const std::uint32_t> solve();
 
   [[nodiscard]] double rate(std::uint32_t bundle) const { return bundles_[bundle].rate; }
   [[nodiscard]] double limit(std::uint32_t bundle) const { return bundles_[bundle].limit; }
   [[nodiscard]] std::uint32_t flows(std::uint32_t bundle) const { return bundles_[bundle].count; }
-  // The lane that holds it back; kNoLane: its own limit.
+  // Its bottleneck lane; kNoLane: its own limit.
   [[nodiscard]] std::uint32_t bottleneck(std::uint32_t bundle) const { return bundles_[bundle].bottleneck; }
-  // Lanes whose flows could not all have their limit at the last solve() that looked at them.
+  // Lanes whose flows could not all have their limit at the last solve() that visited them.
   [[nodiscard]] std::span<const std::uint32_t> contended() const { return work_lanes_; }
   [[nodiscard]] std::uint32_t flows_on(std::uint32_t lane) const { return lanes_[lane].flows; }
   [[nodiscard]] double demand_on(std::uint32_t lane) const { return lanes_[lane].demand; }
@@ -50,11 +50,11 @@ class MaxMinSolver {
   void for_each_lane_of(std::uint32_t bundle, Visit visit) const {
     for (std::uint32_t e = bundles_[bundle].first; e < bundles_[bundle].last; ++e) visit(entries_[e].lane);
   }
-  // What the flows on a lane send over it together, and whether one of them is held back by it.
+  // Total rate of the flows on a lane, and whether it is a bottleneck for one of them.
   [[nodiscard]] double usage_of(std::uint32_t lane) const { return lanes_[lane].usage; }
   [[nodiscard]] bool holds_back(std::uint32_t lane) const { return lanes_[lane].held > 0; }
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
-  // Bundles looked at so far: what the solves have cost.
+  // Bundles visited so far: the cost of the solves.
   [[nodiscard]] std::uint64_t work() const { return work_; }
 
  private:
@@ -63,10 +63,10 @@ class MaxMinSolver {
     double many = 0;
     double demand = 0;  // of its flows, if each had its limit
     double usage = 0;   // of its flows at their rates
-    double level = 0;   // rate of the bundles it holds back
+    double level = 0;   // rate of the bundles whose bottleneck it is
     std::uint32_t flows = 0;
-    std::uint32_t held = 0;     // bundles it holds back
-    std::uint32_t updates = 0;  // of `usage` since it was last summed up
+    std::uint32_t held = 0;     // bundles whose bottleneck it is
+    std::uint32_t updates = 0;  // of `usage` since it was last recomputed
     bool dirty = false;
     std::vector<std::uint32_t> active;  // entries of bundles with flows
     // During a solve, over the chosen bundles on it.
@@ -75,10 +75,10 @@ class MaxMinSolver {
     std::uint32_t chosen = 0;
     std::uint32_t chosen_held = 0;
     std::uint32_t open = 0;  // without a rate yet
-    double residual = 0;     // capacity that is not given away
+    double residual = 0;     // unassigned capacity
     double weight = 0;       // flows times shares without a rate yet
-    double top = 0;          // highest rate given
-    double new_level = -1;   // rate it holds some of them to; negative: none
+    double top = 0;          // highest rate assigned
+    double new_level = -1;   // rate it limits some of them to; negative: none
   };
   struct Entry {
     std::uint32_t bundle;

@@ -38,9 +38,9 @@ TEST(MaxMinSolver, SharesAParkingLotEvenly) {
   for (const std::uint32_t b : shorts) EXPECT_DOUBLE_EQ(solver.rate(b), 50);
 }
 
-// Bertsekas and Gallager, example 6.3 in spirit: a link shared by three limits a flow to 1/3; the flow that shares
-// another link with it then has the 2/3 that are left there, and a third link with room for 1 + 1 gives the rest.
-TEST(MaxMinSolver, GivesWhatAnotherLinkDenies) {
+// Similar to Bertsekas and Gallager, example 6.3: a link shared by three limits a flow to 1/3; the flow that shares
+// another link with it then has the 2/3 that are left there, and a third link has capacity for 1 + 1.
+TEST(MaxMinSolver, RedistributesCapacityOfLimitedFlows) {
   MaxMinSolver solver = solver_of({1, 1, 1});
   const std::uint32_t a = add(solver, {0});
   const std::uint32_t b = add(solver, {0});
@@ -73,7 +73,7 @@ TEST(MaxMinSolver, CountsABundleAsItsFlows) {
   EXPECT_DOUBLE_EQ(solver.rate(one), 15);
 }
 
-TEST(MaxMinSolver, KeepsToLimitsAndGivesTheRestToOthers) {
+TEST(MaxMinSolver, RespectsLimitsAndRedistributesTheRest) {
   MaxMinSolver solver = solver_of({100});
   const std::uint32_t slow = add(solver, {0}, 2, 10);
   const std::uint32_t fast = add(solver, {0}, 2);
@@ -95,7 +95,7 @@ TEST(MaxMinSolver, CountsPartsOfASpreadFlow) {
   EXPECT_DOUBLE_EQ(solver.rate(plain), 200.0 / 3);
 }
 
-TEST(MaxMinSolver, LosesBySharingWhereToldSo) {
+TEST(MaxMinSolver, UsesSharedCapacityForSeveralFlows) {
   MaxMinSolver solver(1);
   solver.set_capacity(0, 100, 80);
   const std::uint32_t a = add(solver, {0}, 1, 100);
@@ -106,7 +106,7 @@ TEST(MaxMinSolver, LosesBySharingWhereToldSo) {
   EXPECT_DOUBLE_EQ(solver.rate(a), 40);
 }
 
-TEST(MaxMinSolver, StopsOnALinkThatIsDown) {
+TEST(MaxMinSolver, RateIsZeroOnALinkThatIsDown) {
   MaxMinSolver solver = solver_of({100, 100});
   const std::uint32_t a = add(solver, {0, 1}, 1, 100);
   const std::uint32_t b = add(solver, {1}, 1, 100);
@@ -122,7 +122,7 @@ TEST(MaxMinSolver, StopsOnALinkThatIsDown) {
   EXPECT_DOUBLE_EQ(solver.rate(b), 50);
 }
 
-TEST(MaxMinSolver, SaysOnlyWhatChanged) {
+TEST(MaxMinSolver, ReportsOnlyChangedBundles) {
   MaxMinSolver solver = solver_of({100, 100, 100});
   const std::uint32_t a = add(solver, {0}, 1, 100);
   const std::uint32_t b = add(solver, {1}, 1, 100);
@@ -140,7 +140,7 @@ struct RandomFlow {
   std::uint32_t count;
 };
 
-// Textbook progressive filling over everything at once, one bottleneck at a time and no shortcuts.
+// Textbook progressive filling over all flows, one bottleneck at a time and without shortcuts.
 std::vector<double> fill_slowly(const std::vector<double>& capacities, const std::vector<RandomFlow>& flows) {
   std::vector<double> rates(flows.size(), -1);
   std::vector<double> left = capacities;
@@ -177,8 +177,8 @@ std::vector<double> fill_slowly(const std::vector<double>& capacities, const std
   }
 }
 
-// Flows come and go; after each change the rates are those of a computation from nothing.
-TEST(MaxMinSolver, KeepsUpWithChangesAsIfItBeganAnew) {
+// Flows start and end; after each change the rates equal those computed from scratch.
+TEST(MaxMinSolver, IncrementalSolveMatchesFullSolve) {
   RandomStream random(7, "solver");
   for (int trial = 0; trial < 30; ++trial) {
     const std::size_t lanes = 2 + random.below(12);

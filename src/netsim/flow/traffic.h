@@ -1,5 +1,5 @@
-// What links carried, counted by way and laid out over links at the end, and the hash of a run: what the flow and the
-// analytic engine report alike.
+// Link traffic, counted per path and distributed over links at the end, and the hash of a run: the part of the report
+// that the flow and the analytic engine share.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weft::netsim {
 
 class FlowTraffic {
  public:
-  // So many messages of `payload` bytes each, over a way. A part of a message may be counted, and taken back.
+  // Counts `messages` messages of `payload` bytes each over a path. Parts of a message can be counted and subtracted.
   void add(std::uint32_t path, const FlowClass& traffic_class, Bytes payload, std::int64_t messages);
   void add_part(std::uint32_t path, const FlowClass& traffic_class, Bytes payload, double part);
   [[nodiscard]] double payload() const { return payload_; }
@@ -34,7 +34,7 @@ class FlowTraffic {
   double payload_ = 0;
 };
 
-// Over transfers in order of start and end; also sets `end` and `unfinished` from them.
+// Hashes transfers in order of start and end; also sets `end` and `unfinished` from them.
 void conclude(SimResult& result);
 
 }  // namespace weft::netsim

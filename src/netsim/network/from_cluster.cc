@@ -12,23 +12,23 @@ namespace weft::netsim {
 
 namespace {
 
-// Millimeters a second in fibre and copper: two thirds of light in vacuum, 5.05 ns/m, as SONiC's headroom calculation
-// has it (and our own, model/lossless.cc).
+// Propagation speed in fiber and copper, in millimeters per second: two thirds of the speed of light, 5.05 ns/m, as in
+// SONiC's headroom calculation (and in model/lossless.cc).
 constexpr std::int64_t kMillimetresPerSecond = 198'000'000'000;
-// Port to port, without queueing and serialization. NVIDIA states 130 ns for Quantum. For Ethernet chips of shared
-// buffer (Spectrum, Tomahawk, Silicon One) vendors' figures lie between 0.4 and 0.9 us by generation and speed; 700 ns
-// is our middle of that, 3 us our estimate for 1 Gb/s switches.
+// Port to port, without queueing and serialization. NVIDIA states 130 ns for Quantum. For shared-buffer Ethernet ASICs
+// (Spectrum, Tomahawk, Silicon One) vendors state 0.4 to 0.9 us depending on generation and speed; 700 ns is our middle
+// of that, 3 us our estimate for 1 Gb/s switches.
 constexpr SimTime kInfinibandLatency = nanoseconds(130);
 constexpr SimTime kEthernetLatency = nanoseconds(700);
 constexpr SimTime kGigabitLatency = microseconds(3);
-constexpr BitRate kSlowSwitch = gigabits(1'000);  // capacity below which a switch is one of those
+constexpr BitRate kSlowSwitch = gigabits(1'000);  // total capacity below which a switch counts as a 1 Gb/s switch
 // "Sub-600ns latency": NVIDIA's ConnectX-6 user manual.
 constexpr SimTime kNicLatency = nanoseconds(600);
-// Half of the 936.25 ns from GPU to GPU of ASTRA-sim's validated HGX-H100 network, for each of the two links.
+// Half of the 936.25 ns from GPU to GPU of ASTRA-sim's validated HGX-H100 network, per link.
 constexpr SimTime kScaleUpLatency = picoseconds(468'125);
 
-// One direction of a PCIe slot: transfers a second and lane double with each generation from 8 GT/s of the third, which
-// has 128b/130b coding as the fourth and fifth; the sixth has none.
+// One direction of a PCIe slot: transfers per second and lane double with each generation from 8 GT/s of the third,
+// which has 128b/130b coding like the fourth and fifth; the sixth has none.
 BitRate pcie_rate(std::int64_t generation, std::int64_t lanes) {
   const std::int64_t transfers = 8'000'000'000 << std::clamp<std::int64_t>(generation - 3, 0, 5);
   return BitRate(generation >= 6 ? transfers * lanes : transfers * lanes / 130 * 128);
@@ -62,9 +62,9 @@ class ClusterNetwork {
     BitRate rate;
     std::uint32_t host = 0;
   };
-  // GPUs of servers in a row that reach each other over NVLink.
+  // GPUs of consecutive servers that reach each other over NVLink.
   struct Domain {
-    std::pair<std::uint32_t, std::size_t> key;  // group of devices, and place in it
+    std::pair<std::uint32_t, std::size_t> key;  // device group, and place in it
     std::string name;
     std::uint32_t host = 0;
     model::DeviceId device = model::kNone<model::DeviceId>;
@@ -88,7 +88,7 @@ class ClusterNetwork {
   const ClusterNetworkOptions& options_;
   std::uint32_t planes_;
   NetworkBuilder builder_;
-  std::vector<Node> nodes_;           // as given to the builder
+  std::vector<Node> nodes_;           // as passed to the builder
   std::vector<NodeId> node_of_port_;  // endpoint, shared NIC or switch
   std::vector<model::PortId> ports_;  // of the server being added, on this fabric
   std::uint32_t hosts_ = 0;
@@ -124,7 +124,7 @@ void ClusterNetwork::add_servers(const model::DeviceGroup& group) {
   }
 }
 
-// The ports of each GPU: those the catalog says are nearest to it; for a GPU without any, the one fewest others use.
+// The ports of each GPU: those nearest to it according to the catalog; for a GPU without any, the least used port.
 std::vector<std::vector<model::PortId>> ClusterNetwork::ports_by_gpu(const model::DeviceGroup& group,
                                                                      std::size_t gpus) const {
   const model::PortGroup* row = model::port_group(*group.server, model::PortUse::backend);
@@ -175,7 +175,7 @@ void ClusterNetwork::add_gpus(const model::DeviceGroup& group, model::DeviceId i
   }
 }
 
-// A domain may be part of a server, a server, or (NVL72) several servers in a row.
+// A domain may be part of a server, a server, or (NVL72) several consecutive servers.
 void ClusterNetwork::add_to_domain(const model::ServerModel& server, model::DeviceId id, std::size_t gpu, NodeId node) {
   const model::GpuInterconnect kind = server.interconnect.value;
   if (kind == model::GpuInterconnect::none || kind == model::GpuInterconnect::pcie) return;
@@ -251,10 +251,10 @@ void ClusterNetwork::add_switches(const model::DeviceGroup& group) {
   }
 }
 
-// Of a packet that arrives at this node.
+// Latency of a packet that arrives at this node.
 SimTime ClusterNetwork::latency_of(const Node& node) const {
   if (node.kind == NodeKind::endpoint) return options_.nic_latency.count() > 0 ? options_.nic_latency : kNicLatency;
-  if (node.tier == 0) return {};  // a shared NIC: counted on the way to the GPU
+  if (node.tier == 0) return {};  // a shared NIC: counted on the link to the GPU
   if (options_.switch_latency.count() > 0) return options_.switch_latency;
   const model::SwitchModel& model = *cluster_.group_of(node.device).network_switch;
   if (model.network.value == model::NetworkKind::infiniband) return kInfinibandLatency;

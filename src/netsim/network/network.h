@@ -1,7 +1,6 @@
-// What a simulation runs on: nodes (endpoints that send and receive, switches that forward) and directed links, in flat
-// arrays. It is made once from a Cluster (network/from_cluster.h), from a generator (network/topologies.h) or from
-// another simulator's file (read_*.h), and does not change during a run: failures are the Routes' and the engines'
-// business.
+// The simulated network: nodes (endpoints that send and receive, switches that forward) and directed links, in flat
+// arrays. It is built once from a Cluster (network/from_cluster.h), a generator (network/topologies.h) or another
+// simulator's file (read_*.h), and does not change during a run: Routes and the engines handle failures.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ enum class LinkId : std::uint32_t {};  // one direction of a cable
 
 enum class NodeKind : std::uint8_t { endpoint, network_switch };
 
-// What a switch's ASIC has to keep packets in. All ports share it.
+// Packet buffer of a switch's ASIC. All ports share it.
 struct SwitchBuffer {
   Bytes total{32'000'000};  // shared pool, headroom included
   Bytes cell{192};          // packets occupy whole cells
@@ -28,10 +27,10 @@ struct SwitchBuffer {
 struct Node {
   NodeKind kind = NodeKind::endpoint;
   std::uint8_t tier = 0;     // 0 endpoint, 1 leaf (or scale-up switch), 2 spine, 3 core
-  bool scale_up = false;     // an NVLink switch: never between two hosts
+  bool scale_up = false;     // an NVLink switch: never connects two hosts
   std::uint16_t buffer = 0;  // of switches: index into buffers()
-  std::uint32_t group = 0;   // host of an endpoint, pod of a switch: what folding and partitioning keep together
-  model::DeviceId device = model::kNone<model::DeviceId>;  // in the Cluster, when it came from one
+  std::uint32_t group = 0;   // host of an endpoint, pod of a switch: kept together by folding and partitioning
+  model::DeviceId device = model::kNone<model::DeviceId>;  // in the Cluster, if built from one
 };
 
 struct Link {
@@ -40,7 +39,7 @@ struct Link {
   LinkId reverse = model::kNone<LinkId>;  // the other direction of the same cable
   BitRate rate;
   SimTime delay;                                     // propagation, and the fixed latency of the receiving end
-  model::PortId port = model::kNone<model::PortId>;  // the sending end in the Cluster, when it came from one
+  model::PortId port = model::kNone<model::PortId>;  // the sending end in the Cluster, if built from one
 };
 
 class Network {
@@ -60,7 +59,7 @@ class Network {
   [[nodiscard]] const std::string& name_of(NodeId id) const { return names_[model::index_of(id)]; }
   // "be-leaf02 > be-spine01", with a number where there are several in parallel: "be-leaf02 > be-spine01 #2".
   [[nodiscard]] std::string link_name(LinkId id) const;
-  [[nodiscard]] NodeId find_node(std::string_view name) const;  // kNone when there is none; a walk over all names
+  [[nodiscard]] NodeId find_node(std::string_view name) const;  // kNone if not found; searches all names linearly
 
  private:
   friend class NetworkBuilder;
@@ -76,11 +75,11 @@ class Network {
 class NetworkBuilder {
  public:
   NodeId add_node(Node node, std::string name);
-  // Both directions; gives the one from `a` to `b`, and the next id is the one back.
+  // Adds both directions; returns the one from `a` to `b`; the next id is the reverse.
   LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay) { return connect(a, b, rate, delay, delay); }
   LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay_to_b, SimTime delay_to_a);
-  void ports(LinkId link, model::PortId from, model::PortId to);  // where a cable came from a Cluster
-  std::uint16_t add_buffer(SwitchBuffer buffer);                  // gives the index of an equal one when there is one
+  void ports(LinkId link, model::PortId from, model::PortId to);  // ports of a cable that came from a Cluster
+  std::uint16_t add_buffer(SwitchBuffer buffer);                  // returns the index of an equal one if there is one
   [[nodiscard]] std::size_t node_count() const { return network_.nodes_.size(); }
   [[nodiscard]] Network finish() &&;
 

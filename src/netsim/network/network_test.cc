@@ -41,7 +41,7 @@ TEST(Network, LinksComeInPairsAndLeaveTheirNodesInOrder) {
   EXPECT_EQ(std::vector(network.endpoints().begin(), network.endpoints().end()), (std::vector{a, b}));
 }
 
-TEST(Network, NamesTellParallelLinksApart) {
+TEST(Network, NamesDistinguishParallelLinks) {
   NetworkBuilder builder;
   const NodeId a = builder.add_node({}, "a");
   const NodeId hub = builder.add_node(switch_node(), "hub");
@@ -59,7 +59,7 @@ TEST(Network, NamesTellParallelLinksApart) {
   EXPECT_EQ(network.find_node("othe"), model::kNone<NodeId>);
 }
 
-TEST(Network, EqualBuffersAreOneAndThereIsAlwaysOne) {
+TEST(Network, EqualBuffersAreMergedAndThereIsAlwaysOne) {
   NetworkBuilder builder;
   const std::uint16_t small = builder.add_buffer({Bytes(1000), Bytes(80)});
   const std::uint16_t large = builder.add_buffer({Bytes(2000), Bytes(80)});
@@ -79,7 +79,7 @@ TEST(Network, EqualBuffersAreOneAndThereIsAlwaysOne) {
   EXPECT_TRUE(empty.nodes().empty());
 }
 
-TEST(Network, PortsOfACableStandAtTheirEnds) {
+TEST(Network, PortsBelongToTheEndsOfACable) {
   NetworkBuilder builder;
   const NodeId a = builder.add_node({}, "a");
   const NodeId b = builder.add_node({}, "b");

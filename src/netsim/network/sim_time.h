@@ -1,6 +1,5 @@
-// Simulated time: picoseconds since the start of a run, as a quantity of its own. A picosecond is fine enough that one
-// byte at 800 Gb/s (10 ps) is exact, and int64 reaches 106 days. It does not mix with Duration (nanoseconds) by
-// accident.
+// Simulated time: picoseconds since the start of a run, as a type of its own. At this resolution one byte at 800 Gb/s
+// (10 ps) is exact, and int64 covers 106 days. It cannot be mixed with Duration (nanoseconds) by accident.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ constexpr SimTime microseconds(std::int64_t n) { return SimTime(n * 1'000'000); 
 constexpr SimTime from_duration(Duration d) { return SimTime(d.count() * 1'000); }
 inline constexpr SimTime kNever{INT64_MAX};
 
-// Time on the wire of so many bytes, rounded up to the picosecond. `rate` must be positive.
+// Time on the wire of `bytes`, rounded up to the picosecond. `rate` must be positive.
 constexpr SimTime serialization_time(Bytes bytes, BitRate rate) {
   const auto bits_ps = static_cast<Uint128>(bytes.count()) * 8U * 1'000'000'000'000U;
   const auto per_second = static_cast<Uint128>(rate.count());

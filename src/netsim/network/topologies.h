@@ -1,5 +1,4 @@
-// Plain fabrics to simulate on without a cluster file: fat trees and leaf-spine as papers and other simulators use
-// them.
+// Topologies to simulate without a cluster file: fat trees and leaf-spine as used in papers and by other simulators.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +33,9 @@ struct LeafSpineShape {
 };
 [[nodiscard]] Network leaf_spine(const LeafSpineShape& shape);
 
-// One switch with so many hosts.
+// One switch with `hosts` hosts.
 [[nodiscard]] Network star(std::uint32_t hosts, BitRate rate, SimTime delay, SwitchBuffer buffer = {});
-// A ring of switches, each with so many hosts: where up-down routing is broken, buffers wait for each other here.
+// A ring of switches with `hosts_each` hosts each: without up-down routing, cyclic buffer dependencies form here.
 [[nodiscard]] Network ring_of_switches(std::uint32_t switches, std::uint32_t hosts_each, BitRate rate, SimTime delay,
                                        SwitchBuffer buffer = {});
 

@@ -37,7 +37,7 @@ TEST(Topologies, FatTreeOfEightPorts) {
   EXPECT_EQ(network.node(network.find_node("agg6")).group, 1U);
 }
 
-TEST(Topologies, FatTreeOf16384HostsHasSimGridsLinks) {
+TEST(Topologies, FatTreeOf16384HostsHasAsManyLinksAsInSimGrid) {
   FatTreeShape shape;
   shape.pods = 64;
   shape.tors_per_pod = shape.hosts_per_tor = shape.aggs_per_pod = 16;

@@ -16,13 +16,13 @@ void cut_rate(Control& control, const DcqcnOptions& options) {
   control.rate = std::max(lowest, control.rate * (1 - control.alpha / 2));
 }
 
-// One step of the increase: fast recovery halves the distance to the target; past F of both clocks it is hyper, past F
-// of one additive.
+// One step of the increase: fast recovery halves the distance to the target; past F on both clocks it is hyper
+// increase, past F on one it is additive.
 void raise_rate(Control& control, const DcqcnOptions& options) {
   const auto fast = static_cast<std::uint32_t>(options.fast_recovery);
   const auto line = static_cast<double>(control.line_rate);
   std::uint32_t fewer = std::min(control.time_stages, control.byte_stages);
-  // With one clock alone hyper increase begins after one additive step, as in the HPCC repository's simulator.
+  // With only one clock, hyper increase begins after one additive step, as in the HPCC repository's simulator.
   if (options.byte_counter.count() == 0) fewer = control.time_stages > fast + 1 ? control.time_stages : 0;
   if (fewer > fast) {
     control.target += static_cast<double>(options.hyper.count());
@@ -31,7 +31,7 @@ void raise_rate(Control& control, const DcqcnOptions& options) {
   }
   control.target = std::min(control.target, line);
   control.rate = std::min(line, (control.rate + control.target) / 2);
-  // The series of halvings never arrives; a millionth below the line is the line.
+  // Repeated halving never reaches the line rate; a millionth below it counts as line rate.
   if (control.rate > line * (1 - 1e-6)) control.rate = line;
 }
 
@@ -49,7 +49,7 @@ void start_control(Control& control, const TransportOptions& options, BitRate li
       control.reference = 1e18;
       break;
     case Transport::nscc:
-      // UEC's NSCC opens with 1.5 of the product and never goes beyond it.
+      // UEC's NSCC starts with 1.5 times the bandwidth-delay product and never exceeds it.
       control.window = std::max(1.5 * product, full_wire(options));
       control.reference = control.window;
       break;
@@ -60,7 +60,7 @@ void start_control(Control& control, const TransportOptions& options, BitRate li
       break;
     case Transport::dcqcn:
     case Transport::pfc_only:
-      // Whole packets, and one for the packet that is being acknowledged: rounded down, a window would cost throughput.
+      // Whole packets, plus the packet being acknowledged: a window rounded down would cost throughput.
       control.window = options.window.count() > 0 ? static_cast<double>(options.window.count())
                                                   : (std::ceil(product / full_wire(options)) + 1) * full_wire(options);
       break;
@@ -75,8 +75,8 @@ std::int64_t unasked_packets(const Control& control, const Sender& sender) {
 void dcqcn_notify(Control& control, const DcqcnOptions& options, std::int64_t now) {
   (void)dcqcn_advance(control, options, now, 0);
   if (control.decreased && now - control.last_decrease < options.decrease_interval.count()) return;
-  // The paper sets the target at each cut. ConnectX does so only when the timer has raised the rate since the last one
-  // (clamp_tgt_rate off, clamp_tgt_rate_after_time_inc on), so that a burst of CNPs does not forget the rate before it.
+  // The paper sets the target at each cut. ConnectX does so only if the timer has raised the rate since the last cut
+  // (clamp_tgt_rate off, clamp_tgt_rate_after_time_inc on), so a burst of CNPs does not discard the rate before it.
   if (options.clamp_target || control.time_stages > 0 || !control.decreased) {
     control.target = control.rate;
   }
@@ -154,7 +154,7 @@ void hpcc_on_ack(Control& control, const TransportOptions& options, const AckInf
   const double load = hpcc_measure(control, *ack.telemetry, rtt);
   *control.telemetry = *ack.telemetry;
   const double most = static_cast<double>(control.line_rate) * rtt / 8;
-  // W_AI leaves room for many flows to start: W x (1 - eta) / N with the paper's N of 100 or so.
+  // W_AI leaves headroom for many flows to start: W x (1 - eta) / N with the paper's N of 100 or so.
   const double additive = most * (1 - options.hpcc_target) / 100;
   const bool update = ack.sequence > control.update_sequence;
   if (load >= options.hpcc_target || control.stages >= options.hpcc_stages) {
@@ -175,7 +175,7 @@ void hpcc_on_ack(Control& control, const TransportOptions& options, const AckInf
   control.rate = std::min(static_cast<double>(control.line_rate), control.window * 8 / rtt);
 }
 
-// After the four cases of UEC's NSCC: mark or not, queueing delay below or above a target of half a round trip.
+// After the four cases of UEC's NSCC: marked or not, queueing delay below or above a target of half a round trip.
 void nscc_on_ack(Control& control, const TransportOptions& options, const AckInfo& ack) {
   const double mtu = full_wire(options);
   const double most =

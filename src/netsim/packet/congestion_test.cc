@@ -1,4 +1,4 @@
-// Congestion control held to its papers: single steps by algebra, shares and queues by simulation.
+// Congestion control compared with its papers: single steps by algebra, shares and queues by simulation.
 #include "netsim/packet/congestion.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ Control at_line_rate() {
   return control;
 }
 
-TEST(Dcqcn, FirstNotificationHalvesAndRaisesNothing) {
+TEST(Dcqcn, FirstNotificationHalvesTheRate) {
   Control control = at_line_rate();
   dcqcn_notify(control, paper(), microseconds(100).count());
   EXPECT_DOUBLE_EQ(control.rate, 20e9);
@@ -66,15 +66,15 @@ TEST(Dcqcn, HyperIncreaseNeedsBothClocks) {
   EXPECT_NEAR(control.target, 10.2e9, 1);
 }
 
-TEST(Dcqcn, CutsAreNotMoreFrequentThanTheirInterval) {
+TEST(Dcqcn, CutsAreLimitedToOnePerInterval) {
   Control control = at_line_rate();
   dcqcn_notify(control, paper(), 0);
   dcqcn_notify(control, paper(), microseconds(3).count());
   EXPECT_DOUBLE_EQ(control.rate, 20e9);
 }
 
-// The paper's convergence (its figures 2 and 14): flows that start one after the other end up with equal shares.
-TEST(Dcqcn, ALateFlowGetsItsShare) {
+// The paper's convergence (its figures 2 and 14): flows that start one after the other converge to equal shares.
+TEST(Dcqcn, LateFlowGetsItsFairShare) {
   PacketCase pair(star(3, gigabits(40), microseconds(1)));
   pair.transport().kind = Transport::dcqcn;
   pair.transport().dcqcn = paper();
@@ -114,7 +114,7 @@ TEST(Dcqcn, IncastCausesFarFewerPausesThanPfcAlone) {
   EXPECT_LT(controlled.totals.pauses, alone.totals.pauses / 4);
 }
 
-// Window transports: full use of a link alone, and a fair share of it among many, with little queue (HPCC figure 11).
+// Window transports: full utilization by one flow, and fair shares among many with short queues (HPCC figure 11).
 TEST(Windows, OneFlowFillsTheLink) {
   for (const Transport kind : {Transport::hpcc, Transport::nscc, Transport::receiver}) {
     PacketCase one(star(2, gigabits(100), microseconds(2)));
@@ -127,7 +127,7 @@ TEST(Windows, OneFlowFillsTheLink) {
   }
 }
 
-TEST(Windows, AnIncastIsSharedFairlyAndKeptShort) {
+TEST(Windows, IncastIsFairWithShortQueues) {
   for (const Transport kind : {Transport::hpcc, Transport::nscc}) {
     PacketCase incast(star(9, gigabits(100), microseconds(2)));
     incast.transport().kind = kind;
@@ -157,7 +157,7 @@ TEST(Windows, HpccKeepsItsQueueShorterThanDcqcn) {
   EXPECT_LT(queue(Transport::hpcc), queue(Transport::dcqcn) / 2);
 }
 
-// Packets of one flow over all paths: nearly ideal times, at the price of order (htsim's and UEC's case for spraying).
+// Packets of one flow over all paths: nearly ideal times, but reordering (the case of htsim and UEC for spraying).
 TEST(Spraying, SpreadsAPermutationOverAllPaths) {
   const auto run = [](RoutingMode mode) {
     PacketCase many(fat_tree({}));

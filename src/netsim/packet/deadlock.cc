@@ -5,7 +5,7 @@
 namespace weft::netsim {
 
 std::vector<LinkId> find_deadlock(const PacketWorld& world, const std::vector<std::vector<std::uint32_t>>& held_by) {
-  // Depth first over lanes; a lane on the current path met again closes a cycle.
+  // Depth-first search over lanes; reaching a lane on the current path again closes a cycle.
   enum class Mark : std::uint8_t { fresh, open, done };
   std::vector<Mark> marks(held_by.size(), Mark::fresh);
   std::vector<std::uint32_t> path;

@@ -1,4 +1,4 @@
-// Buffers that wait for each other in a cycle: the only way in which a lossless fabric stops for good.
+// Cyclic buffer dependencies: the only way in which a lossless fabric deadlocks.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace weft::netsim {
 
-// Links of one cycle of stopped queues, each held up by the next; empty when there is none. `held_by` tells for each
-// lane which others hold packets that came through it (PacketShard::who_holds_whom).
+// Links of one cycle of stopped queues, each blocked by the next; empty if there is none. `held_by` lists for each lane
+// which others hold packets that came through it (PacketShard::who_holds_whom).
 [[nodiscard]] std::vector<LinkId> find_deadlock(const PacketWorld& world,
                                                 const std::vector<std::vector<std::uint32_t>>& held_by);
 

@@ -1,5 +1,5 @@
-// Runs shards to the end, one after the other in windows as long as the shortest cable between them, and collects what
-// they saw. With one shard there are no windows and no waiting.
+// Runs shards to the end, in windows as long as the shortest cable between them, and collects their results. With one
+// shard there are no windows and no waiting.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -13,10 +13,10 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::int64_t kStuck = 2'000'000'000;  // ps without a packet sent before a cycle is looked for
+constexpr std::int64_t kStuck = 2'000'000'000;  // ps without a packet sent before searching for a cycle
 constexpr std::uint64_t kReport = 200'000;      // events between two calls of the monitor
 
-// All threads wait for each other. Spins, because windows take microseconds; yields when that lasts.
+// Barrier for all threads. Spins, because windows take microseconds; yields if the wait is long.
 class Barrier {
  public:
   explicit Barrier(int count) : count_(count) {}
@@ -39,7 +39,7 @@ class Barrier {
 };
 
 int shard_count(Routes& routes, const TransferGraph& transfers, const SimOptions& options) {
-  // Failures change routes for all; the watchdog changes what the other end of a link looks at.
+  // Failures change routes for all shards; the watchdog changes state read at the other end of a link.
   if (options.threads == 1 || !options.link_events.empty() || options.switches.watchdog != Watchdog::off) return 1;
   const PacketWorld probe(routes, transfers, options, options.threads);
   if (probe.has_remote_triggers() || probe.lookahead <= 0 || probe.lookahead == INT64_MAX) return 1;
@@ -84,10 +84,10 @@ class PacketRun {
     return events;
   }
 
-  // True when the run is over: all is delivered, the user stopped it, or nothing can move any more.
+  // True if the run is over: all is delivered, the user stopped it, or nothing can make progress.
   bool look(std::int64_t now) {
     if (!drained_ && rounds_done() == rounds_) {
-      // What is still on its way is let go on for a fixed time, so that the trace does not depend on slices of work.
+      // Packets in flight continue for a fixed time, so the trace does not depend on time slices.
       drained_ = true;
       std::int64_t last = 0;
       for (const auto& shard : shards_) last = std::max(last, shard->last_completion());
@@ -106,7 +106,7 @@ class PacketRun {
     return stuck(now);
   }
 
-  // Nothing but pause frames has moved for long: a cycle of buffers, or everybody has given up.
+  // Only pause frames have been sent for a long time: a cyclic buffer dependency, or all connections have been aborted.
   bool stuck(std::int64_t now) {
     std::int64_t progress = last_start_;
     for (const auto& shard : shards_) progress = std::max(progress, shard->last_progress());
@@ -122,7 +122,7 @@ class PacketRun {
 
   void run_alone() {
     PacketShard& shard = *shards_.front();
-    // Events are handled in slices of time, so that looking costs nothing.
+    // Events are handled in time slices, so checking costs nothing.
     std::int64_t slice = 1'000'000;
     while (true) {
       const std::int64_t next = shard.next_time();
@@ -182,7 +182,7 @@ class PacketRun {
   std::uint64_t next_report_ = 0;
   std::int64_t looked_ = 0;
   std::int64_t last_start_ = 0;  // ps; of the transfer that starts last
-  std::int64_t give_up_ = 0;     // ps without a packet sent after which nobody will send one any more
+  std::int64_t give_up_ = 0;     // ps without a packet sent after which no packet will be sent any more
   bool interrupted_ = false;
   std::vector<LinkId> cycle_;
 };
@@ -254,7 +254,7 @@ void PacketRun::collect_series(SimResult& result) {
   }
 }
 
-// Rounds that did not end leave no length; without a record of each, whole transfers stand for their rounds.
+// Rounds that did not end have no duration; without a record of each round, whole transfers are used instead.
 void PacketRun::collect_times(SimResult& result) {
   for (std::size_t t = 0; t < world_.transfers.size(); ++t) {
     if (world_.first_instance.empty()) {

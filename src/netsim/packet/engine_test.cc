@@ -1,5 +1,5 @@
 // Times that follow from algebra: serialization, store-and-forward, drain of an incast; and that results do not depend
-// on threads or on how often they are asked for.
+// on threads or repetition.
 #include "netsim/packet/fixture.h"
 
 namespace weft::netsim {
@@ -31,7 +31,7 @@ TEST(PacketEngine, StoreAndForwardAddsOnePacketForEachFurtherHop) {
   EXPECT_EQ(result.totals.data_hops, 2442U * 6);
 }
 
-TEST(PacketEngine, AWindowOfOneProductFillsTheLine) {
+TEST(PacketEngine, WindowOfOneBandwidthDelayProductFillsTheLink) {
   PacketCase one(star(2, gigabits(100), microseconds(1)));
   one.transport().kind = Transport::dcqcn;
   one.transport().window = Bytes(0);
@@ -39,7 +39,7 @@ TEST(PacketEngine, AWindowOfOneProductFillsTheLine) {
   EXPECT_EQ(one.run().finished[model::index_of(id)].count(), 1001 * kFull + 2 * kMicrosecond);
 }
 
-TEST(PacketEngine, CutThroughLeavesOnlyTheHeaderOnTheWay) {
+TEST(PacketEngine, CutThroughDelaysOnlyTheHeader) {
   PacketCase one(fat_tree({}));
   one.options.switches.cut_through = true;
   const TransferId id = one.send(0, 127, 4096);
@@ -60,7 +60,7 @@ TEST(PacketEngine, IncastDrainsAtTheRateOfTheLastLink) {
   for (std::size_t h = 1; h <= 16; ++h) incast.send(h, 0, 409'600);
   const SimResult result = incast.run();
   ASSERT_TRUE(result.complete);
-  // From the first packet on the last link never rests, because PFC keeps all and stops nobody for long.
+  // From the first packet on, the last link is always busy, because PFC drops nothing and pauses are short.
   const std::int64_t wire = 16 * wire_bytes(409'600) * kByte100G;
   EXPECT_EQ(result.end.count(), kFull + kMicrosecond + wire + kMicrosecond);
   EXPECT_EQ(result.totals.dropped, 0U);
@@ -80,7 +80,7 @@ TEST(PacketEngine, RingRoundsFollowEachOther) {
   const SimResult result = ring.run();
   ASSERT_TRUE(result.complete);
   ASSERT_EQ(result.completion_times.size(), 6U);
-  // ACKs of the last packets share the wire with the next round: 64 bytes each at both hops at most.
+  // ACKs of the last packets share the wire with the next round: at most 64 bytes each at both hops.
   const std::int64_t alone = 3 * 2 * (kFull + kMicrosecond);
   EXPECT_GE(result.end.count(), alone);
   EXPECT_LE(result.end.count(), alone + 3 * 2 * 64 * kByte100G);
@@ -107,7 +107,7 @@ TEST(PacketEngine, QueuePairsShareTheBytes) {
   EXPECT_EQ(result.finished[model::index_of(id)].count(), 8 * kFull + kFull + 2 * kMicrosecond);
 }
 
-TEST(PacketEngine, SenderCompletionPaysForTheLastAck) {
+TEST(PacketEngine, SenderCompletionIncludesTheLastAck) {
   PacketCase one(star(2, gigabits(100), microseconds(1)));
   one.transport().ends_at_receiver = false;
   const TransferId id = one.send(0, 1, 4096);
@@ -126,13 +126,13 @@ TEST(PacketEngine, WeightsDivideALinkBetweenClasses) {
   const TransferId heavy = two.send(2, 0, 2'000'000);
   two.graph.edit(heavy).traffic_class = 1;
   const SimResult result = two.run();
-  // 3:1 until the heavy one is done at 4/3 of its own time; then the light one has the link.
+  // 3:1 until the heavy one ends at 4/3 of its own time; then the light one has the link to itself.
   const double own = static_cast<double>(wire_bytes(2'000'000) * kByte100G);
   EXPECT_NEAR(static_cast<double>(result.finished[model::index_of(heavy)].count()), own * 4 / 3, own * 0.03);
   EXPECT_NEAR(static_cast<double>(result.finished[model::index_of(light)].count()), own * 2, own * 0.03);
 }
 
-TEST(PacketEngine, ARunCutShortSaysSo) {
+TEST(PacketEngine, ReportsARunThatWasCut) {
   PacketCase one(star(2, gigabits(100), microseconds(1)));
   one.send(0, 1, 10'000'000);
   one.options.end = microseconds(100);
@@ -148,7 +148,7 @@ class Stop : public SimMonitor {
   bool on_progress(const SimProgress& progress) override { return progress.done < 50'000'000; }
 };
 
-TEST(PacketEngine, AMonitorCanStopIt) {
+TEST(PacketEngine, MonitorCanStopTheRun) {
   PacketCase one(star(2, gigabits(100), microseconds(1)));
   one.send(0, 1, 200'000'000);
   Stop stop;
@@ -157,7 +157,7 @@ TEST(PacketEngine, AMonitorCanStopIt) {
   EXPECT_FALSE(result.complete);
 }
 
-TEST(PacketEngine, SeriesAddsUpToWhatWasDelivered) {
+TEST(PacketEngine, SeriesSumsToTheDeliveredBytes) {
   PacketCase incast(star(5, gigabits(100), microseconds(1)));
   for (std::size_t h = 1; h <= 4; ++h) incast.send(h, 0, 1'000'000);
   incast.options.series_interval = microseconds(10);
@@ -168,7 +168,7 @@ TEST(PacketEngine, SeriesAddsUpToWhatWasDelivered) {
   EXPECT_EQ(result.series[1].at, microseconds(20));
 }
 
-// A permutation over three tiers, with everything on that could depend on the order of things.
+// A permutation over three tiers, with every feature enabled that could depend on the order of events.
 SimResult busy_run(int threads, Transport transport, RoutingMode mode) {
   FatTreeShape shape;
   shape.pods = 4;
@@ -206,14 +206,15 @@ TEST(PacketEngine, ConcurrentShardsChangeNothing) {
   }
 }
 
-TEST(PacketEngine, SameSeedSameBytesAnotherSeedOthers) {
+TEST(PacketEngine, TraceIsRepeatableAndDependsOnTheRoutingMode) {
   const SimResult a = busy_run(1, Transport::dcqcn, RoutingMode::ecmp);
   const SimResult b = busy_run(1, Transport::dcqcn, RoutingMode::ecmp);
   EXPECT_EQ(a.trace_hash, b.trace_hash);
   EXPECT_NE(a.trace_hash, busy_run(1, Transport::dcqcn, RoutingMode::spray).trace_hash);
 }
 
-// The same on every compiler and machine; a change here is a change of what is simulated, to be explained.
+// The same on every compiler and machine; a difference means that the simulated behavior changed and needs an
+// explanation.
 TEST(PacketEngine, TraceIsPinned) {
   EXPECT_EQ(busy_run(1, Transport::dcqcn, RoutingMode::ecmp).trace_hash, 12276480230238898393U);
   EXPECT_EQ(busy_run(2, Transport::hpcc, RoutingMode::adaptive).trace_hash, 12791930602984332962U);

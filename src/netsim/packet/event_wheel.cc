@@ -18,7 +18,7 @@ void EventWheel::push_elsewhere(Event event, std::int64_t slot) {
   if (slot == current_slot_) {
     push_current(entry_of(event));
   } else if (slot < current_slot_) {
-    // Only when another shard sends something to one that had looked far ahead.
+    // Only if another shard sends an event to a shard whose wheel is already far ahead.
     rebuild(shift_, event.time);
     push_current(entry_of(event));
   } else {
@@ -110,8 +110,8 @@ void EventWheel::count_slot() {
   if (slots_taken_ >= kSample) retune();
 }
 
-// Slots are to hold a few different times each; events of one time cannot be parted. When many events fall behind the
-// end of the wheel, slots are too narrow whatever they hold.
+// Slots should hold a few different times each; events of one time cannot be split. If many events fall beyond the end
+// of the wheel, slots are too narrow regardless of what they hold.
 void EventWheel::retune() {
   constexpr int kWidest = 32;
   int shift = shift_;

@@ -1,7 +1,7 @@
-// The packet engine's queue of coming events. Nearly all of them lie a serialization and a cable ahead, so they go into
-// a wheel of short time slots that are sorted only when their turn comes; the few far ones (timers) wait in a heap.
-// Order is by (time, key) alone and never by insertion, so that one thread and several see the same order. The width of
-// a slot follows the density of events; it changes speed, never results.
+// The packet engine's event queue. Nearly all events are one serialization time and one cable delay ahead, so they go
+// into a wheel of short time slots that are sorted only when due; the few far ones (timers) wait in a heap. The order
+// is by (time, key) alone and never by insertion, so it does not depend on the number of threads. The slot width
+// follows the density of events; it changes speed, never results.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weft::netsim {
 
 struct Event {
   std::int64_t time = 0;  // picoseconds, not negative
-  std::uint64_t key = 0;  // its upper half is unlike that of any other event of the same time
+  std::uint64_t key = 0;  // its upper half is unique among events of the same time
 };
 constexpr bool operator<(const Event& a, const Event& b) { return a.time != b.time ? a.time < b.time : a.key < b.key; }
 
@@ -30,7 +30,7 @@ class EventWheel {
     }
     push_elsewhere(event, slot);
   }
-  // The next event, or none at or after `limit`. Events at equal times come by key.
+  // The next event before `limit`; false if there is none. Events at equal times are ordered by key.
   bool pop_before(std::int64_t limit, Event& out) {
     if (cursor_ == current_.size && !advance()) return false;
     const Entry& entry = current_.entries[cursor_];
@@ -40,13 +40,13 @@ class EventWheel {
     ++cursor_;
     return true;
   }
-  // The key of the event `ahead` places behind the next one, where it is known already; for prefetching.
+  // The key of the event `ahead` places after the next one, if already known; for prefetching.
   [[nodiscard]] bool peek(std::uint32_t ahead, std::uint64_t& key) const {
     if (cursor_ + ahead >= current_.size) return false;
     key = key_of(current_.entries[cursor_ + ahead]);
     return true;
   }
-  // Time of the next event; INT64_MAX when there is none.
+  // Time of the next event; INT64_MAX if there is none.
   std::int64_t next_time() {
     if (cursor_ == current_.size && !advance()) return INT64_MAX;
     return time_of(current_.entries[cursor_]);
@@ -54,8 +54,8 @@ class EventWheel {
 
  private:
   static constexpr std::int64_t kSlots = 512;
-  // Within a slot the low half of the time tells events apart, so time and the upper half of the key compare as one
-  // word. The lower half of the key never decides: no two events have the same time and upper half.
+  // Within a slot the low half of the time is unambiguous, so time and the upper half of the key compare as one word.
+  // The lower half of the key never decides: no two events have the same time and upper half.
   struct Entry {
     std::uint64_t order;
     std::uint32_t low_key;
@@ -71,7 +71,7 @@ class EventWheel {
             static_cast<std::uint32_t>(event.key)};
   }
   static std::uint64_t key_of(const Entry& entry) { return (entry.order << 32U) | entry.low_key; }
-  // Of an entry of the current slot, whose low half of the time does not wrap.
+  // Time of an entry of the current slot, whose low half does not wrap.
   [[nodiscard]] std::int64_t time_of(const Entry& entry) const {
     return (current_slot_ << shift_ & ~std::int64_t{0xFFFFFFFF}) | static_cast<std::int64_t>(entry.order >> 32U);
   }
@@ -86,14 +86,14 @@ class EventWheel {
   }
   void push_elsewhere(Event event, std::int64_t slot);
   void push_current(Entry entry);
-  // Makes the next slot that holds something the current one, sorted; false when there is nothing left.
+  // Makes the next non-empty slot the current one, sorted; false if nothing is left.
   bool advance();
   [[nodiscard]] std::int64_t next_occupied() const;
   void take(std::int64_t slot);
   void pull_far();
   void count_slot();
   void retune();
-  // Puts all events in their places anew, in slots of this width, with the slot of `first_time` as the current one.
+  // Redistributes all events over slots of this width, with the slot of `first_time` as the current one.
   void rebuild(int shift, std::int64_t first_time);
   void gather(std::vector<Event>& all);
 
@@ -107,7 +107,7 @@ class EventWheel {
     bool operator()(const Event& a, const Event& b) const { return b < a; }
   };
   std::priority_queue<Event, std::vector<Event>, Later> far_;
-  // Since the last look at the width of slots.
+  // Since the slot width was last adjusted.
   std::uint32_t slots_taken_ = 0;
   std::uint32_t events_taken_ = 0;
   std::uint32_t times_taken_ = 0;  // distinct ones

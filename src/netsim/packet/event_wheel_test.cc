@@ -9,7 +9,7 @@
 namespace weft::netsim {
 namespace {
 
-// Against a sorted list: pushes and pops mixed, with times that are near, equal, far and in the current slot.
+// Compared with a sorted list: pushes and pops mixed, with times that are near, equal, far and in the current slot.
 void compare_with_sorted(std::uint64_t seed, std::int64_t near, std::int64_t far) {
   RandomStream random(seed);
   EventWheel wheel;
@@ -38,14 +38,14 @@ void compare_with_sorted(std::uint64_t seed, std::int64_t near, std::int64_t far
   }
 }
 
-TEST(EventWheel, GivesEventsInOrderOfTimeAndKey) {
+TEST(EventWheel, ReturnsEventsInOrderOfTimeAndKey) {
   compare_with_sorted(1, 2'000'000, 5'000'000'000);
   compare_with_sorted(2, 2'000, 100'000);
   compare_with_sorted(3, 3, 10);
   compare_with_sorted(4, 4'000'000'000, 4'000'000'000'000);
 }
 
-TEST(EventWheel, IsEmptyAtFirst) {
+TEST(EventWheel, IsInitiallyEmpty) {
   EventWheel wheel;
   Event event;
   EXPECT_EQ(wheel.next_time(), INT64_MAX);

@@ -1,4 +1,4 @@
-// Links that fail, come back, lose packets or pass only short ones, and how routes follow.
+// Links that fail, recover, lose packets or have a smaller MTU, and how routes converge.
 #include <algorithm>
 
 #include "netsim/packet/hot.h"
@@ -53,7 +53,7 @@ void PacketShard::fail_port(std::uint32_t port) {
     const std::size_t index = lane_of(port, queue);
     Lane& lane = lanes_[index];
     discard_queue(port, queue);
-    // Nobody is left at the other end to let us go on, nor to be let go on.
+    // The other end can neither resume this sender nor be resumed by it.
     resume(port, queue);
     world_.ingress[index].stopping = false;
     for (std::uint32_t c = lane.first_ready; c != kNil; c = senders_[c].next_ready) {
@@ -72,8 +72,8 @@ bool PacketShard::goes_up(std::uint32_t port) const {
   return tier(out.from) < tier(out.to);
 }
 
-// A switch that lost an uplink takes another one as soon as it knows; one that must be avoided from afar is known there
-// when the routing protocol has said so.
+// A switch that lost an uplink uses another one as soon as it detects the failure; remote switches avoid a failed link
+// once the routing protocol has converged.
 void PacketShard::converge(std::uint32_t index, bool everywhere) {
   const LinkEvent& event = world_.options.link_events[index];
   const bool up = event.kind == LinkEvent::Kind::up;
@@ -112,7 +112,7 @@ void PacketShard::reroute_all(std::uint32_t failed, bool everywhere) {
 }
 
 void PacketShard::sample() {
-  --totals_.events;  // looking is not part of what happens, and every shard looks
+  --totals_.events;  // sampling is not a network event, and every shard samples
   SeriesPoint point;
   point.at = SimTime(now_);
   std::uint64_t dropped = totals_.dropped;

@@ -1,4 +1,4 @@
-// Links that fail, flap, lose or shorten packets, and what transports make of it.
+// Links that fail, flap, drop packets or have a smaller MTU, and how transports react.
 #include "netsim/packet/fixture.h"
 
 namespace weft::netsim {
@@ -14,7 +14,7 @@ LinkEvent event_at(LinkId link, SimTime at, LinkEvent::Kind kind) {
 
 PacketCase two_spines() {
   PacketCase fabric(small_fabric(2, 2, 2));
-  fabric.routing.mode = RoutingMode::d_mod_k;  // host 2 by spine 0, host 3 by spine 1
+  fabric.routing.mode = RoutingMode::d_mod_k;  // host 2 through spine 0, host 3 through spine 1
   fabric.routing.detection = microseconds(100);
   fabric.routing.propagation = microseconds(200);
   fabric.transport().timeout = microseconds(50);
@@ -22,7 +22,7 @@ PacketCase two_spines() {
   return fabric;
 }
 
-// What the loss of a link costs a transfer that crosses it; its ACKs come back by the other spine.
+// Extra time of a transfer over a link that fails; its ACKs return through the other spine.
 SimTime cost_of_losing(std::string_view from, std::string_view to) {
   PacketCase fabric = two_spines();
   fabric.send(1, 2, 2'000'000);
@@ -34,18 +34,18 @@ SimTime cost_of_losing(std::string_view from, std::string_view to) {
   return result.end - undisturbed;
 }
 
-// What was lost: from the failure until the leaf noticed, and what had to be sent again after a timeout.
-TEST(LinkFailure, AnUplinkIsReplacedOnceItsLossIsDetected) {
+// Time lost: from the failure until the leaf detects it, and the retransmissions after a timeout.
+TEST(LinkFailure, UplinkIsReplacedOnceItsFailureIsDetected) {
   const SimTime cost = cost_of_losing("leaf0", "spine0");
   EXPECT_GE(cost, microseconds(100));
   EXPECT_LE(cost, microseconds(100 + 2 * 50));
 }
 
-TEST(LinkFailure, ADownlinkIsAvoidedOnlyWhenTheNewsHasSpread) {
+TEST(LinkFailure, DownlinkIsAvoidedOnlyAfterConvergence) {
   EXPECT_GE(cost_of_losing("spine0", "leaf1"), microseconds(300));
 }
 
-TEST(LinkFailure, AFlapIsWaitedOut) {
+TEST(LinkFailure, TransferSurvivesALinkFlap) {
   PacketCase broken = two_spines();
   broken.send(0, 1, 1'000'000);
   const LinkId only = broken.link("leaf0", "host1");
@@ -56,7 +56,7 @@ TEST(LinkFailure, AFlapIsWaitedOut) {
   EXPECT_GT(result.totals.retransmitted, 0U);
 }
 
-TEST(LinkFailure, ALinkThatStaysDownBreaksItsConnections) {
+TEST(LinkFailure, LinkThatStaysDownAbortsItsConnections) {
   PacketCase broken = two_spines();
   broken.transport().retries = 7;
   broken.send(0, 1, 1'000'000);
@@ -71,11 +71,11 @@ TEST(LinkFailure, ALinkThatStaysDownBreaksItsConnections) {
   EXPECT_NE(result.finished[1], kNever);
 }
 
-TEST(Mtu, AShorterMtuOnTheWayPassesAcksAndNoData) {
+TEST(Mtu, SmallerMtuOnThePathPassesAcksButNoData) {
   PacketCase wrong = two_spines();
   wrong.transport().retries = 7;
-  wrong.send(0, 1, 100'000);  // full packets: lost for ever
-  wrong.send(1, 0, 1000);     // small ones pass, so that pings and connection set-up work
+  wrong.send(0, 1, 100'000);  // full packets: all dropped
+  wrong.send(1, 0, 1000);     // small ones pass, so pings and connection setup work
   LinkEvent event = event_at(wrong.link("leaf0", "host1"), {}, LinkEvent::Kind::mtu);
   event.mtu = Bytes(1500);
   wrong.options.link_events.push_back(event);
@@ -98,7 +98,7 @@ SimResult lossy(Recovery recovery, double loss) {
   return wire.run();
 }
 
-TEST(Loss, GoBackNSendsTheFlightAgainSelectiveRepeatOnlyWhatIsMissing) {
+TEST(Loss, GoBackNResendsTheWindowAndSelectiveRepeatOnlyLosses) {
   const SimResult clean = lossy(Recovery::go_back_n, 0);
   const SimResult back = lossy(Recovery::go_back_n, 0.002);
   const SimResult selective = lossy(Recovery::selective, 0.002);

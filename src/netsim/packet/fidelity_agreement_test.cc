@@ -1,5 +1,5 @@
-// The dial: the same transfers through the packet and the flow engine. Where the flow engine does not warn, the end of
-// the whole must be within 5 % in the mean and 15 % at worst. bench/fidelity_agreement_bench sweeps more and larger
+// Agreement of fidelities: the same transfers on the packet and the flow engine. If the flow engine does not warn, the
+// total time must be within 5 % on average and 15 % at worst. bench/fidelity_agreement_bench sweeps more and larger
 // cases.
 #include <gtest/gtest.h>
 

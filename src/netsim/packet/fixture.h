@@ -1,4 +1,4 @@
-// What tests of the packet engine share: a network, transfers between its hosts by number, one call to run.
+// Shared by tests of the packet engine: a network, transfers between its hosts by number, one call to run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace weft::netsim {
 
 struct PacketCase {
   explicit PacketCase(Network built) : network(std::move(built)) {
-    // Plain RoCE without end-to-end control, so that times follow from the wire alone.
+    // Plain RoCE without end-to-end control, so times follow from the wire alone.
     transport().kind = Transport::pfc_only;
     transport().window = kNoWindow;
   }

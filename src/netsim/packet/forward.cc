@@ -13,7 +13,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 32U);
 }
 
-// Uniform in [0, 1) from what identifies a packet at a port: draws do not depend on the order of events.
+// Uniform in [0, 1) from what identifies a packet at a port, independent of the order of events.
 double draw(std::uint64_t a, std::uint64_t b, std::uint64_t seed) {
   return static_cast<double>(mix(mix(a + seed) ^ (b * 0x9E3779B97F4A7C15ULL)) >> 11U) * 0x1.0p-53;
 }
@@ -58,7 +58,7 @@ inline void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
   }
 }
 
-// Adaptive, flowlet and spray: any of the equal-cost links may be taken, packet by packet.
+// Adaptive, flowlet and spray: any of the equal-cost links may be used, packet by packet.
 std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
   const auto here = static_cast<NodeId>(node);
   const Transfer& transfer = world_.graph.transfers()[senders_[packet.connection].transfer];
@@ -69,7 +69,7 @@ std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
   const std::uint64_t start = mix((std::uint64_t{packet.connection} << 24U) ^ node ^ world_.options.seed);
   const RoutingMode mode = world_.routes.options().mode;
   if (mode == RoutingMode::spray) {
-    // Each turn through the links begins at another one: plain turns at two tiers would meet on the same few paths.
+    // Each turn through the links begins at another one: synchronized turns at two tiers would use only a few paths.
     const std::uint64_t turn = mix(start + packet.sequence / links.size());
     return world_.port_of_link[model::index_of(links[(turn + packet.sequence) % links.size()])];
   }
@@ -101,8 +101,8 @@ std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
   return best;
 }
 
-// Whether the switch has room. Lossless priorities are charged to what they came in through and spill into headroom
-// once over the threshold; lossy ones are held to a share of the free buffer at the egress queue.
+// Whether the switch has buffer space. Lossless priorities are charged to their ingress and spill into headroom once
+// over the threshold; lossy ones are limited to a share of the free buffer at the egress queue.
 bool PacketShard::admit(std::uint32_t in_port, std::uint32_t out_port, const Packet& packet) {
   SwitchState& node = world_.switches[ports_[out_port].from];
   const std::int64_t charge = node.charge[packet.wire];
@@ -130,7 +130,7 @@ bool PacketShard::admit(std::uint32_t in_port, std::uint32_t out_port, const Pac
   return true;
 }
 
-// What left the buffer frees headroom first, as it was filled last.
+// Packets that leave the buffer free headroom first, as it was filled last.
 void PacketShard::give_back(std::uint32_t node_number, const Packet& packet) {
   SwitchState& node = world_.switches[node_number];
   const std::int64_t charge = node.charge[packet.wire];
@@ -186,7 +186,7 @@ void PacketShard::serve(std::uint32_t port) {
   wake(port);
 }
 
-// Strict queues first, the notifications' before all; then deficit round robin by weight (Shreedhar and Varghese 1995).
+// Strict queues first, notifications before all; then deficit round robin by weight (Shreedhar and Varghese 1995).
 std::uint32_t PacketShard::pick_queue(std::uint32_t port, std::uint32_t eligible) {
   if ((eligible & (eligible - 1)) == 0) return static_cast<std::uint32_t>(__builtin_ctz(eligible));
   const std::uint32_t strict = eligible & world_.strict_mask;
@@ -226,7 +226,7 @@ void PacketShard::serve_switch_queue(std::uint32_t port, std::uint32_t queue) {
   transmit(port, id);
 }
 
-// WRED on the depth of the queue the packet leaves: none below the lower threshold, all above the upper one.
+// WRED on the depth of the packet's egress queue: none marked below the lower threshold, all above the upper one.
 void PacketShard::mark(std::uint32_t port, Packet& packet, std::int64_t queued) {
   const QueuePlan& plan = world_.plans[packet.queue];
   if (!plan.ecn || packet.kind != PacketKind::data) return;
@@ -261,7 +261,7 @@ void PacketShard::drop(std::uint32_t port, std::uint32_t id) {
   pool_.release(id);
 }
 
-// The link failed while the packet was on it, or bit errors spoilt it.
+// The link failed while the packet was on it, or bit errors corrupted it.
 bool PacketShard::lost_on_wire(std::uint32_t port, const Packet& packet) {
   const Port& in = ports_[port];
   const PortCounters& counters = world_.counters[port];
@@ -271,7 +271,7 @@ bool PacketShard::lost_on_wire(std::uint32_t port, const Packet& packet) {
   return draw(who ^ static_cast<std::uint64_t>(now_), port, world_.options.seed + 1) < counters.loss;
 }
 
-// The port cannot take the packet at all: it is down, the packet is longer than its MTU, or the watchdog empties it.
+// The port cannot accept the packet: it is down, the packet exceeds its MTU, or the watchdog drops its packets.
 bool PacketShard::refuses(std::uint32_t port, const Packet& packet) {
   if (!ports_[port].up) return true;
   const PortCounters& counters = world_.counters[port];
@@ -314,8 +314,8 @@ inline void PacketShard::dispatch(const Event& event) {
   }
 }
 
-// Packets, and the ports and connections they lead to, are in the second-level cache at best: they are asked for a few
-// events ahead, the packet first and what it names once it is there.
+// Packets, and the ports and connections they refer to, are in the L2 cache at best: they are prefetched a few events
+// ahead, first the packet and then what it refers to.
 inline void PacketShard::prefetch() {
   constexpr auto kArrive = static_cast<std::uint64_t>(EventKind::arrive);
   std::uint64_t key = 0;

@@ -1,4 +1,4 @@
-// What the hosts' software costs: TCP beside RDMA at every fidelity, and the single mechanisms by algebra.
+// Cost of the hosts' software: TCP compared with RDMA at every fidelity, and the individual mechanisms by algebra.
 #include "netsim/packet/fixture.h"
 #include "netsim/traffic/collective.h"
 #include "netsim/traffic/traffic.h"
@@ -10,7 +10,7 @@ constexpr Fidelity kFidelities[] = {Fidelity::packet, Fidelity::flow, Fidelity::
 
 PacketCase hundred_gigabit_hosts() {
   PacketCase fabric(small_fabric(4, 4, 4));
-  fabric.routing.mode = RoutingMode::d_mod_k;  // every host its own spine: nothing but hosts and NICs can be the limit
+  fabric.routing.mode = RoutingMode::d_mod_k;  // own spine per host: only hosts and NICs can be the bottleneck
   fabric.transport() = TransportOptions{};
   return fabric;
 }
@@ -26,7 +26,7 @@ void add_all_reduce(PacketCase& fabric) {
   add_collective(fabric.graph, fabric.network.endpoints(), shape);
 }
 
-// Part of RDMA's throughput that TCP loses.
+// Share of RDMA's throughput that TCP loses.
 double lost(Fidelity fidelity, void (*load)(PacketCase&)) {
   PacketCase rdma = hundred_gigabit_hosts();
   rdma.options.fidelity = fidelity;
@@ -41,7 +41,7 @@ double lost(Fidelity fidelity, void (*load)(PacketCase&)) {
   return 1 - static_cast<double>(fast.end.count()) / static_cast<double>(slow.end.count());
 }
 
-// Users of NCCL who lose RDMA at 100 Gb/s report 4 to 6 of 12 GB/s (NVIDIA/nccl issue 450).
+// NCCL users without RDMA at 100 Gb/s report 4 to 6 of 12 GB/s (NVIDIA/nccl issue 450).
 TEST(HostCost, TcpLosesAThirdToTwoThirdsOfHundredGigabitRdma) {
   for (const Fidelity fidelity : kFidelities) {
     for (auto* load : {add_shift, add_all_reduce}) {
@@ -65,8 +65,8 @@ TEST(HostCost, FlowFollowsPacketWhereHostsAreTheLimit) {
   }
 }
 
-// One packet: two links at 100 Gb/s, and the software of both ends.
-TEST(HostCost, AMessagePaysForTheSoftwareOfBothEnds) {
+// One packet: two links at 100 Gb/s, plus the software of both ends.
+TEST(HostCost, MessageIncludesTheOverheadOfBothEnds) {
   for (const Fidelity fidelity : kFidelities) {
     PacketCase one(star(2, gigabits(100), microseconds(1)));
     one.options.fidelity = fidelity;
@@ -77,8 +77,8 @@ TEST(HostCost, AMessagePaysForTheSoftwareOfBothEnds) {
   }
 }
 
-// Four connections are four cores: 160 Gb/s, and the wire of 100 is the limit again.
-TEST(HostCost, ConnectionsShareTheWorkOfCores) {
+// Four connections use four cores: 160 Gb/s, and the 100 Gb/s wire is the limit again.
+TEST(HostCost, EachConnectionHasItsOwnCore) {
   for (const Fidelity fidelity : kFidelities) {
     PacketCase wire(star(2, gigabits(100), microseconds(1)));
     wire.options.fidelity = fidelity;
@@ -93,7 +93,7 @@ TEST(HostCost, ConnectionsShareTheWorkOfCores) {
 }
 
 // GPUs of one host do not use its network stack.
-TEST(HostCost, NvlinkHasNone) {
+TEST(HostCost, NvlinkHasNoHostCost) {
   NetworkBuilder builder;
   const NodeId first = builder.add_node({}, "a:gpu0");
   const NodeId second = builder.add_node({}, "a:gpu1");

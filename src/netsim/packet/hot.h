@@ -1,4 +1,4 @@
-// What every packet passes through at every hop, to be inlined into the handlers: sending, waiting, waking a port.
+// The code every packet passes at every hop, to be inlined into the handlers: sending, queueing, waking a port.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
   deliver_later(out, when, port, id);
 }
 
-// Makes sure that the port looks at its queues when it is free.
+// Ensures that the port serves its queues when it is free.
 [[gnu::always_inline]] inline void PacketShard::wake(std::uint32_t port) {
   Port& out = ports_[port];
   if (out.scheduled || ((out.waiting & ~out.paused) == 0 && out.pause_frames == 0)) return;

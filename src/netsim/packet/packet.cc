@@ -17,7 +17,7 @@ constexpr std::uint32_t kStep = 1024;
 }  // namespace
 
 PacketPool::PacketPool(bool telemetry) : with_telemetry_(telemetry) {
-  // Where addresses are rationed (limits of a shell, sanitizers) fewer must do.
+  // If address space is limited (ulimit, sanitizers), reserve less.
   for (capacity_ = kMax; capacity_ >= kFewest; capacity_ /= 2) {
     void* space = ::mmap(nullptr, capacity_ * sizeof(Packet), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,5 +1,5 @@
-// A packet in flight: 32 bytes, two to a cache line, in pools addressed by index. A data packet's slot becomes its
-// ACK's at the receiver, so that the usual exchange allocates once.
+// A packet in flight: 32 bytes, two per cache line, in pools addressed by index. A data packet's slot is reused for its
+// ACK at the receiver, so the usual exchange allocates once.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct Packet {
   static constexpr std::uint8_t kStop = 8;        // pause frame: XOFF, else XON
   static constexpr std::uint8_t kDelivered = 16;  // ACK: the data packet was new to the receiver
 
-  std::uint32_t next = kNil;     // in the queue it waits in
+  std::uint32_t next = kNil;     // in its queue
   std::uint32_t connection = 0;  // pause frame: unused
   std::uint32_t sequence = 0;    // data: number of the packet; ack and nack: first number not yet received
   std::uint32_t route = 0;       // index of its next port in the table of routes
-  std::uint32_t stamp = 0;       // when it (or the data it answers) left the sender, in units of 1024 ps
-  std::uint32_t ingress = 0;     // port it came in through, while it waits in a switch
+  std::uint32_t stamp = 0;       // when it (or the data it acknowledges) left the sender, in units of 1024 ps
+  std::uint32_t ingress = 0;     // port it came in through, while queued in a switch
   std::uint16_t wire = 0;        // bytes on the wire
-  std::uint16_t offset = 0;      // ack: number of the packet it answers, less `sequence`, plus 1; 0 if none or far
+  std::uint16_t offset = 0;      // ack: number of the acknowledged packet, less `sequence`, plus 1; 0 if none or far
   std::uint8_t queue = 0;
   PacketKind kind = PacketKind::data;
   std::uint8_t flags = 0;
@@ -34,12 +34,12 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == 32);
 
-// What HPCC's switches write into a packet: one record for each link it was sent over.
+// In-band telemetry that HPCC's switches write into a packet: one record per link.
 struct Telemetry {
   static constexpr int kHops = 8;
   struct Hop {
     std::int64_t time = 0;        // ps
-    std::int64_t sent_bytes = 0;  // by the port, ever
+    std::int64_t sent_bytes = 0;  // total sent by the port
     std::int64_t rate = 0;        // bits/s
     std::uint32_t queue_bytes = 0;
     std::uint32_t port = kNil;
@@ -47,8 +47,8 @@ struct Telemetry {
   Hop hop[kHops];
 };
 
-// Packets that never move, so that a handler may hold one while it sends another, and without a table of blocks on the
-// way to them: address space for the most there can be is reserved at once, and pages come as they are touched.
+// Packets never move, so a handler may hold one while it sends another, and an index needs no table of blocks: address
+// space for the maximum is reserved at once, and pages are committed when touched.
 class PacketPool {
  public:
   explicit PacketPool(bool telemetry = false);

@@ -1,4 +1,4 @@
-// Priority flow control (IEEE 802.1Qbb): stopping senders, obeying pause frames, the watchdog, and NICs gone wild.
+// Priority flow control (IEEE 802.1Qbb): pausing senders, obeying pause frames, the watchdog, and pause storms of NICs.
 #include <algorithm>
 
 #include "netsim/packet/hot.h"
@@ -48,7 +48,7 @@ void PacketShard::let_sender_go(std::uint32_t in_port, std::uint32_t queue) {
   want_pause_frame(in_port, queue);
 }
 
-// The frame says what is wanted when it is sent, so a stop and a go that meet in the queue are one frame.
+// The frame carries the state at the time it is sent, so an XOFF and an XON that meet in the queue are one frame.
 void PacketShard::want_pause_frame(std::uint32_t in_port, std::uint32_t queue) {
   const std::uint32_t back = world_.reverse[in_port];
   Port& port = ports_[back];
@@ -132,7 +132,7 @@ void PacketShard::expire(std::uint32_t lane) {
   at(clock.until, EventKind::expire, lane);
 }
 
-// A NIC that stops its leaf although it holds nothing: every lossless priority of every port, until it is mended.
+// A NIC that pauses its leaf although its buffer is empty: every lossless priority of every port, until it is fixed.
 void PacketShard::storm(std::uint32_t index) {
   const PauseStorm& storm = world_.options.pause_storms[index];
   const bool begins = now_ < storm.until.count();
@@ -157,8 +157,8 @@ void PacketShard::watch(std::uint32_t lane) {
   at(std::max(now_, clock.since + world_.options.switches.watchdog_detection.count()), EventKind::watchdog, lane);
 }
 
-// SONiC's pfcwd: a queue that holds packets and was stopped all through the detection time is taken out of service, and
-// put back when no pause frame has come for the restoration time.
+// SONiC's pfcwd: a queue that holds packets and was paused for the whole detection time is taken out of service, and
+// restored when no pause frame has arrived for the restoration time.
 void PacketShard::watchdog(std::uint32_t index) {
   PauseClock& clock = world_.clocks[index];
   Lane& lane = lanes_[index];

@@ -1,4 +1,4 @@
-// The receiving side of connections: order, ACKs, notifications, credits, and what the end of a message sets off.
+// The receiving side of connections: ordering, ACKs, notifications, credits, and what the end of a message triggers.
 #include <algorithm>
 
 #include "netsim/packet/hot.h"
@@ -7,7 +7,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::uint32_t kReorderLimit = 256;  // packets; a gap that old under spraying is a loss
+constexpr std::uint32_t kReorderLimit = 256;  // packets; a gap that old under spraying counts as a loss
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void PacketShard::receive_data(std::uint32_t id) {
   send_from_endpoint(receiver.port, id);
 }
 
-// True when the packet was new and is kept.
+// True if the packet was new and is accepted.
 bool PacketShard::accept(std::uint32_t connection, const Packet& packet) {
   Receiver& receiver = receivers_[connection];
   const std::uint32_t sequence = packet.sequence;
@@ -104,7 +104,7 @@ bool PacketShard::accept(std::uint32_t connection, const Packet& packet) {
 bool PacketShard::accept_early(Receiver& receiver, std::uint32_t sequence) {
   if (!receiver.early) receiver.early = std::make_unique<std::vector<std::uint64_t>>(4, 0);
   std::vector<std::uint64_t>& bits = *receiver.early;
-  // A ring buffer of bits by packet number: it must hold all between the first missing and the last that came.
+  // A ring buffer of bits by packet number: it must cover all from the first missing to the last received.
   const std::uint32_t span = sequence - receiver.expected + 1;
   if (span > bits.size() * 64) {
     std::vector<std::uint64_t> larger(bits.size() * 2, 0);
@@ -148,7 +148,7 @@ void PacketShard::advance(std::uint32_t connection) {
   message_ended(connection);
 }
 
-// On one path a gap is a loss at once; when packets are sprayed only an old one is.
+// On one path a gap is a loss immediately; with packet spraying only an old gap is.
 void PacketShard::report_gap(std::uint32_t connection, std::uint32_t highest, std::uint32_t sequence) {
   Receiver& receiver = receivers_[connection];
   if (world_.transport_of(receiver.class_index).kind == Transport::tcp) return;
@@ -209,7 +209,7 @@ void PacketShard::message_taken(std::uint32_t connection) {
   finish_rounds(receiver.transfer, least);
 }
 
-// Brings a transfer to so many rounds done.
+// Advances a transfer to `count` completed rounds.
 void PacketShard::finish_rounds(std::uint32_t transfer, std::uint32_t count) {
   while (world_.transfers[transfer].done < count) round_finished(transfer);
 }
@@ -238,7 +238,7 @@ void PacketShard::transfer_finished(std::uint32_t transfer) {
   }
 }
 
-// The first packet of a message says how long it is; what was not sent unasked is asked for, at the pace of the link.
+// The first packet of a message carries its length; the rest of the message is granted at the rate of the link.
 void PacketShard::owe_pulls(std::uint32_t connection, const Packet& packet) {
   Receiver& receiver = receivers_[connection];
   if (packet.sequence % receiver.message_packets != 0 || (packet.flags & Packet::kRetransmitted) != 0) return;

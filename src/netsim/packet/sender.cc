@@ -57,7 +57,7 @@ bool PacketShard::may_send(std::uint32_t connection) const {
   return sender.in_flight == 0 || sender.in_flight + sender.full_wire <= sender.window;
 }
 
-// Brings an idle or blocked connection to the port, now or when its pace allows.
+// Queues an idle or blocked connection at its port, now or when pacing allows.
 void PacketShard::activate(std::uint32_t connection) {
   Sender& sender = senders_[connection];
   if (sender.state == SenderState::ready || sender.state == SenderState::paced) return;
@@ -89,7 +89,7 @@ void PacketShard::make_ready(std::uint32_t connection) {
   port.waiting = static_cast<std::uint16_t>(port.waiting | (1U << sender.queue));
 }
 
-// Serves a port at once when it is free, or sees to it that it will be.
+// Serves a port immediately if it is free, or schedules it.
 void PacketShard::kick(std::uint32_t port) {
   const Port& out = ports_[port];
   if (!out.scheduled && out.busy_until <= now_) {
@@ -205,11 +205,11 @@ void PacketShard::receive_ack(std::uint32_t connection, std::uint32_t id) {
   const std::uint32_t before = sender.acked;
   if (packet.sequence > sender.acked) {
     sender.acked = packet.sequence;
-    // A timeout may have gone back although all had arrived.
+    // A timeout may have gone back although all packets had arrived.
     if (sender.next < sender.acked) skip_to(connection, sender.acked);
   }
   if (sender.windowed) {
-    // Receivers that take packets in any order acknowledge each; the others all up to a number.
+    // Receivers that accept packets in any order acknowledge each one; the others acknowledge cumulatively.
     const std::uint32_t one = (packet.flags & Packet::kDelivered) != 0 ? 1 : 0;
     const std::int64_t bytes = std::int64_t{sender.one_by_one ? one : sender.acked - before} * sender.full_wire;
     sender.in_flight = sender.acked == sender.next ? 0 : std::max<std::int64_t>(0, sender.in_flight - bytes);
@@ -293,7 +293,7 @@ void PacketShard::skip_to(std::uint32_t connection, std::uint32_t sequence) {
 
 void PacketShard::go_back(std::uint32_t connection, std::uint32_t sequence) {
   Sender& sender = senders_[connection];
-  // What was asked for and lost need not be asked for again.
+  // Packets that were granted and lost need no new credit.
   if (sender.pulled) world_.controls[connection].credit += sender.next - sequence;
   skip_to(connection, sequence);
   sender.in_flight = 0;
@@ -315,7 +315,7 @@ void PacketShard::timeout(std::uint32_t connection) {
   control.timer = false;
   if (sender.acked >= sender.posted) return;
   const bool moved = control.timer_acked != sender.acked;
-  const bool waits = sender.next > sender.acked;  // something is on its way
+  const bool waits = sender.next > sender.acked;  // packets are in flight
   if (!moved && waits && ++control.timeouts > transport.retries) {
     control.broken = true;
     sender.posted = sender.next;
@@ -339,7 +339,7 @@ void PacketShard::timeout(std::uint32_t connection) {
   activate(connection);
 }
 
-// Where a transfer ends with its last ACK.
+// For classes whose transfers end with the last ACK.
 void PacketShard::sender_finished(std::uint32_t connection) {
   const Sender& sender = senders_[connection];
   Control& control = world_.controls[connection];

@@ -39,7 +39,7 @@ void PacketShard::start() {
   for (std::uint32_t i = 0; i < options.pause_storms.size(); ++i) {
     if (mine(options.pause_storms[i].endpoint)) at(options.pause_storms[i].from.count(), EventKind::storm, i);
   }
-  // Failures change what all nodes see: the engine runs them on one shard.
+  // Failures change state that all nodes read: the engine then uses one shard.
   for (std::uint32_t i = 0; i < options.link_events.size(); ++i) {
     at(options.link_events[i].at.count(), EventKind::link_event, i);
   }

@@ -1,4 +1,4 @@
-// A part of the network on one thread: its events, its packets, and what happens at its nodes. All shards together are
+// A part of the network on one thread: its events, its packets, and the handlers of its nodes. All shards together are
 // the packet engine; with one shard it is a plain serial simulator. Handlers are grouped by file: packet/forward.cc
 // (switches and ports, the hot path), packet/pause.cc (PFC, watchdog, storms), packet/sender.cc, packet/receiver.cc,
 // packet/failure.cc.
@@ -22,7 +22,7 @@ enum class EventKind : std::uint8_t {
   arrive,     // id: port, rest: packet
   port_free,  // id: port
   refresh,    // id: lane of the stopped port: renew the pause
-  expire,     // id: lane: a pause ran out
+  expire,     // id: lane: a pause expired
   storm,      // id: index of the storm
   pull,       // id: port
   paced,      // id: connection
@@ -30,14 +30,14 @@ enum class EventKind : std::uint8_t {
   timeout,    // id: connection
   watchdog,   // id: lane
   converge,   // id: index of the link event whose routes now change
-  taken,      // id: connection: the receiving host's software has a message that arrived
+  taken,      // id: connection: the receiving host's software has read a message
 };
 
 // A packet on its way to a node of another shard.
 struct Crossing {
   Event event;
   Packet packet;
-  Telemetry telemetry;  // where transports use it
+  Telemetry telemetry;  // if the transport uses it
 };
 
 class PacketShard {
@@ -46,14 +46,14 @@ class PacketShard {
 
   // Puts the first events of this shard's nodes into the wheel.
   void start();
-  // Handles every event before `limit` (ps), or until this shard has finished so many rounds.
+  // Handles every event before `limit` (ps), or until this shard has finished `rounds` rounds.
   void run_until(std::int64_t limit, std::uint64_t rounds = UINT64_MAX);
   [[nodiscard]] std::int64_t next_time() { return wheel_.next_time(); }
-  // Takes over what other shards sent here since the last call.
+  // Imports what the other shard sent here since the last call.
   void take_from(PacketShard& other);
 
   // For each stopped lane of this shard's switches and NICs: the stopped lanes of the next switch that hold packets
-  // which came through it, and so keep it stopped.
+  // that came through it, and so keep it stopped.
   void who_holds_whom(std::vector<std::vector<std::uint32_t>>& held_by);
 
   [[nodiscard]] std::int64_t now() const { return now_; }
@@ -172,7 +172,7 @@ class PacketShard {
   }
 
   PacketWorld& world_;
-  // The world's arrays, one step nearer. They keep their places; the table of routes moves when routes are added.
+  // Direct pointers to the world's arrays, which do not move; the table of routes moves when routes are added.
   Port* const ports_;
   Lane* const lanes_;
   Sender* const senders_;
@@ -200,12 +200,12 @@ class PacketShard {
     std::uint32_t last = kNil;
     bool running = false;
   };
-  std::vector<PullList> pull_lists_;  // by port, where a class is receiver-driven
+  std::vector<PullList> pull_lists_;  // by port, if a class is receiver-driven
   struct Flowlet {
     std::int64_t last = INT64_MIN / 2;
     std::uint32_t port = kNil;
   };
-  std::unordered_map<std::uint64_t, Flowlet> flowlets_;  // by connection and node; looked up, never walked
+  std::unordered_map<std::uint64_t, Flowlet> flowlets_;  // by connection and node; looked up, never iterated
 };
 
 }  // namespace weft::netsim

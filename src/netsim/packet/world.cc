@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint32_t kPauseFrame = 64;  // bytes on the wire, IEEE 802.3 31B
 
-// A place between 0 and 2^20 for each node, such that nodes that talk much are near each other: pods one after the
-// other with what hangs on them, switches above the pods spread evenly. It does not depend on the number of threads.
+// A place between 0 and 2^20 for each node, such that nodes with much traffic between them are close: pods one after
+// the other with their hosts, switches above the pods spread evenly. Independent of the number of threads.
 std::vector<std::uint32_t> places_of(const Network& network) {
   constexpr std::uint64_t kRange = 1U << 20U;
   std::uint8_t top = 0;
@@ -109,7 +109,7 @@ void PacketWorld::number_ports(int shards) {
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return places[a] < places[b]; });
   port_of_link.assign(network.links().size(), kNil);
   shard_of.assign(network.nodes().size(), 0);
-  // A place is never cut in two: a pod and its hosts stay on one shard.
+  // A place is never split: a pod and its hosts stay on one shard.
   std::map<std::uint32_t, std::size_t> links_at;
   for (std::uint32_t n = 0; n < places.size(); ++n) {
     links_at[places[n]] += network.out_links(static_cast<NodeId>(n)).size();
@@ -204,9 +204,9 @@ void PacketWorld::build_switches() {
     std::int64_t most = 0;
     for (const LinkId out : network.out_links(static_cast<NodeId>(n))) {
       const Link& in = network.link(network.link(out).reverse);
-      // After the packet that crosses the threshold: a full packet may be leaving on the way back before the pause
-      // frame, the frame and the cable twice, and the sender finishes the packet it has begun (IEEE 802.1Qbb annex O).
-      // What is on the cable may be the smallest packets, which fill their cells worst.
+      // After the packet that crosses the threshold: a full packet may be leaving in the reverse direction before the
+      // pause frame, the frame and the cable delay count twice, and the sender finishes the packet it has begun (IEEE
+      // 802.1Qbb annex O). The cable may be full of the smallest packets, which use their cells least efficiently.
       const std::int64_t delay = ports[port_of_link[model::index_of(out)]].delay + in.delay.count() +
                                  options.switches.latency.count() + options.switches.response.count();
       const std::int64_t wire = multiply_divide(delay, in.rate.count(), 8'000'000'000'000) + kPauseFrame;

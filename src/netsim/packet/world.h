@@ -1,6 +1,5 @@
-// Everything the shards of a packet simulation share: the network under the engine's own numbers, thresholds, routes as
-// port numbers, and the state arrays (packet/state.h). Built once; during a run each entry is changed by one shard
-// only.
+// State shared by the shards of a packet simulation: the renumbered network, thresholds, routes as port numbers, and
+// the state arrays (packet/state.h). Built once; during a run each entry is changed by one shard only.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 
 namespace weft::netsim {
 
-// A queue of every port: one for each class, and the last one for congestion notifications.
+// A queue of every port: one per class, and the last one for congestion notifications.
 struct QueuePlan {
   bool lossless = false;
   bool strict = false;
   bool ecn = false;
   double mark_probability = 0;
-  std::uint32_t quantum = 0;  // bytes a turn of weighted round robin
+  std::uint32_t quantum = 0;  // bytes per turn of weighted round robin
   std::uint32_t largest = 0;  // wire bytes of its largest packet
 };
 struct MarkThresholds {
@@ -39,12 +38,12 @@ class PacketWorld {
   [[nodiscard]] const TransportOptions& transport_of(std::uint8_t class_index) const {
     return options.classes[class_index].transport;
   }
-  // Works out the way of a connection's data, or of its ACKs, anew after routes have changed. False when there is none;
-  // the old one stays.
+  // Recomputes the path of a connection's data, or of its ACKs, after routes have changed. False if there is none; the
+  // old one stays.
   bool reroute_data(std::uint32_t connection);
   bool reroute_acks(std::uint32_t connection);
   void forget_routes();
-  // Threshold of an ingress priority at a switch, bytes: what it may hold before its sender is stopped.
+  // XOFF threshold of an ingress priority at a switch, in bytes.
   [[nodiscard]] std::int64_t pause_threshold(const SwitchState& node) const {
     if (options.switches.xoff.count() > 0) return options.switches.xoff.count();
     return static_cast<std::int64_t>(alpha_ * static_cast<double>(node.shared_size - node.shared_used));
@@ -53,7 +52,7 @@ class PacketWorld {
     return static_cast<std::int64_t>(lossy_alpha_ * static_cast<double>(node.shared_size - node.shared_used));
   }
   [[nodiscard]] SimTime round_trip_of(std::uint32_t connection) const;
-  // Whether anything that follows a transfer starts on another node than the one that knows of its end.
+  // Whether a dependent of any transfer starts on a node other than the one where that transfer's end is detected.
   [[nodiscard]] bool has_remote_triggers() const;
 
   Routes& routes;
@@ -85,8 +84,8 @@ class PacketWorld {
   std::vector<TransferState> transfers;
   std::vector<SimTime> started;  // by transfer
   std::vector<SimTime> finished;
-  std::vector<std::size_t> first_instance;  // by transfer, into instance_times; empty when there are too many
-  std::vector<SimTime> instance_times;      // start of a round, then its length
+  std::vector<std::size_t> first_instance;  // by transfer, into instance_times; empty if there are too many
+  std::vector<SimTime> instance_times;      // start of a round, then its duration
 
   std::int64_t lookahead = 0;  // ps; the shortest cable between two shards
   std::vector<std::string> warnings;
@@ -100,7 +99,7 @@ class PacketWorld {
   void add_connection(std::uint32_t transfer, std::uint32_t part);
   [[nodiscard]] bool takes_any_order(const TransportOptions& transport) const;
   std::uint32_t add_route(const FlowKey& key);
-  // The way of a part of a transfer as routes are now, or of its ACKs; kNil when there is none.
+  // The current path of a part of a transfer, or of its ACKs; kNil if there is none.
   std::uint32_t route_of(std::uint32_t transfer, std::uint32_t part, bool back);
   template <class End>
   bool reroute(End& end, std::uint32_t connection, bool back);
@@ -113,7 +112,7 @@ class PacketWorld {
   std::uint32_t smallest_wire_ = UINT32_MAX;
   std::map<std::int64_t, std::unique_ptr<std::int64_t[]>> wire_times_;
   std::map<std::int64_t, std::unique_ptr<std::uint32_t[]>> charges_;
-  // By queue pair, then source and destination: connections between the same two share a way.
+  // By queue pair, then source and destination: connections between the same two share a path.
   std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> known_routes_;
   std::vector<LinkId> path_;
 };

@@ -54,7 +54,7 @@ std::uint32_t find_cycle(std::size_t rows, const std::vector<RowEdge>& edges) {
     }
   }
   if (ready.size() == rows) return kNoRow;
-  // What is left waits for something that is left. So many steps back from any of it end inside a cycle.
+  // Each remaining row waits for another one. This many steps back from any of them end inside a cycle.
   std::vector<std::uint32_t> before(rows, kNoRow);
   std::uint32_t row = kNoRow;
   for (const RowEdge& edge : edges) {

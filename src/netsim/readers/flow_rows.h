@@ -1,5 +1,5 @@
-// What the readers of flow files share: the two columns that name hosts, ids that may come in any order, and the search
-// for flows that wait for themselves.
+// Shared by the readers of flow files: the two host columns, ids in any order, and the search for circular waits
+// between flows.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace weft::netsim {
 
 inline constexpr std::uint32_t kNoRow = UINT32_MAX;
 
-// Ids of rows (flows, triggers), each with the place that gave it. Rows are numbered in order of adding.
+// Ids of rows (flows, triggers), each with its source location. Rows are numbered in order of adding.
 class RowIds {
  public:
   void add(std::int64_t id, const Word& place);
-  // Call once all are added. An error for each id that was given twice, and false.
+  // Call after adding all rows. Reports an error for each duplicate id, and returns false.
   bool finish(LineReader& lines, std::string_view what);
-  [[nodiscard]] std::uint32_t find(std::int64_t id) const;  // kNoRow when there is none
+  [[nodiscard]] std::uint32_t find(std::int64_t id) const;  // kNoRow if not found
 
  private:
   struct Row {
@@ -38,16 +38,17 @@ struct RowEdge {
   std::uint32_t earlier;
   std::uint32_t later;
 };
-// A row that waits for itself, directly or through others; kNoRow when there is none.
+// A row that waits for itself, directly or indirectly; kNoRow if there is none.
 [[nodiscard]] std::uint32_t find_cycle(std::size_t rows, const std::vector<RowEdge>& edges);
 
-// Host numbers: indices into the endpoints of a network or, where its nodes are named for their ids ("node0" first, as
-// a topology file of HPCC gives them) and `by_node` says so, ids of nodes.
+// Host numbers: indices into the endpoints of a network or, if its nodes are named by id ("node0" first, as in a
+// topology file of HPCC) and `by_node` is set, ids of nodes.
 class HostColumns {
  public:
   HostColumns(LineReader& lines, const Network& network, bool by_node = false);
 
-  // The next two words: source and destination. An error, and false, for what is no host, or one and the same.
+  // Reads source and destination from the next two words. Reports an error and returns false if either is not a host or
+  // both are the same.
   bool read_pair(Transfer& transfer);
   bool set_pair(const Word& source, const Word& destination, Transfer& transfer);
 

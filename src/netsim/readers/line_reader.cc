@@ -17,8 +17,8 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// The digits of a decimal number, less its point, as mantissa x 10^exponent. Digits beyond what 64 bits hold only raise
-// the exponent: they are below any resolution asked for here.
+// The digits of a decimal number, without its point, as mantissa x 10^exponent. Digits beyond what 64 bits hold only
+// raise the exponent: they are below any resolution needed here.
 struct Decimal {
   std::uint64_t mantissa = 0;
   std::int64_t exponent = 0;
@@ -73,7 +73,7 @@ std::optional<std::int64_t> scaled_decimal(std::string_view text, int scale) {
   Uint128 number = value->mantissa;
   std::int64_t power = value->exponent + scale;
   for (; power > 0 && number != 0 && number <= kMax; --power) number *= 10;
-  if (power < -25) return 0;  // less than half of one, for a mantissa below 2 x 10^19
+  if (power < -25) return 0;  // less than 0.5, for a mantissa below 2 x 10^19
   if (power < 0) {
     Uint128 divisor = 1;
     for (; power < 0; ++power) divisor *= 10;
@@ -108,7 +108,7 @@ bool LineReader::next_line() {
   return false;
 }
 
-// Leaves out a comment and the carriage return of a file from elsewhere.
+// Removes a comment and a trailing carriage return.
 void LineReader::finish_line() {
   const auto size = static_cast<std::size_t>(line_end_ - line_begin_);
   if (comment_ != '\0' && size > 0) {

@@ -1,6 +1,7 @@
-// Walks the lines and words of a plain text file in place, for the formats of other simulators: words between blanks,
-// one record a line. It keeps the place of every word, turns words into numbers without locale, rounding surprises or
-// overflow, and gives up after a few errors: a file of another kind must not give a million of them.
+// Reads the lines and words of a plain text file in place, for the formats of other simulators: words separated by
+// spaces, one record per line. It tracks the location of every word, parses numbers independently of the locale,
+// without floating-point rounding and with overflow checks, and stops after a few errors: a file of another format must
+// not cause a million of them.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@ class LineReader {
   static constexpr std::size_t kMaxErrors = 20;
   static constexpr std::size_t kMaxLineBytes = 1U << 20U;
 
-  // `comment` starts one that runs to the end of the line; '\0' where the format has none.
+  // `comment` starts a comment that runs to the end of the line; '\0' if the format has none.
   LineReader(const Sources& sources, FileId file, Diagnostics& diagnostics, char comment);
 
-  // On to the next line that has a word, past whatever was left of this one. False at the end, after a line that is too
+  // Skips the rest of this line and moves to the next line that has a word. False at the end, after a line that is too
   // long, and after kMaxErrors errors.
   bool next_line();
-  // The next word of the line; empty, with the place behind the last one, when there is none.
+  // The next word of the line; empty, located after the last one, if there is none.
   Word word();
   [[nodiscard]] Word peek() const;
 
@@ -41,14 +42,15 @@ class LineReader {
   [[nodiscard]] bool failed() const { return errors_ > 0; }
   [[nodiscard]] Word line_end() const;  // for an error about something missing
 
-  // Whole numbers, in decimal. An error, and nothing, when the word is no number or out of [least, most].
+  // Parses a decimal integer. Reports an error and returns nothing if the word is not a number or outside [least,
+  // most].
   std::optional<std::int64_t> integer(const Word& word, std::string_view what, std::int64_t least, std::int64_t most);
-  // The same of the next word.
+  // The same for the next word.
   std::optional<std::int64_t> integer(std::string_view what, std::int64_t least, std::int64_t most) {
     return integer(word(), what, least, most);
   }
-  bool ends_here();  // an error when there is another word
-  // A decimal number ("2.000001", "1e-6") times 10^scale, rounded to the nearest whole; must be in [0, most].
+  bool ends_here();  // reports an error if there is another word
+  // Parses a decimal number ("2.000001", "1e-6") times 10^scale, rounded to the nearest integer; must be in [0, most].
   std::optional<std::int64_t> decimal(const Word& word, std::string_view what, int scale, std::int64_t most);
 
  private:
@@ -57,7 +59,7 @@ class LineReader {
   Diagnostics& diagnostics_;
   FileId file_;
   char comment_;
-  const char* next_;  // behind the current line
+  const char* next_;  // after the current line
   const char* end_;
   const char* line_begin_ = nullptr;
   const char* at_ = nullptr;  // in the current line
@@ -67,11 +69,11 @@ class LineReader {
   bool stopped_ = false;
 };
 
-// "`text`", cut where it is long, with nothing that could move a terminal's cursor.
+// "`text`", truncated if long, without control characters.
 [[nodiscard]] std::string quoted(std::string_view text);
 
-// A decimal number times 10^scale, rounded to the nearest whole; nothing for what is no number, and INT64_MAX for what
-// is too large.
+// A decimal number times 10^scale, rounded to the nearest integer; nothing if it is not a number, INT64_MAX if it is
+// too large.
 [[nodiscard]] std::optional<std::int64_t> scaled_decimal(std::string_view text, int scale);
 
 }  // namespace weft::netsim

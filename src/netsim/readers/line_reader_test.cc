@@ -14,7 +14,7 @@ class LineReaderTest : public ::testing::Test {
   Diagnostics diagnostics_;
 };
 
-TEST_F(LineReaderTest, WordsWithTheirPlaces) {
+TEST_F(LineReaderTest, WordsWithTheirLocations) {
   LineReader lines = reader("\n  one\ttwo # not this\r\n# nor this\n\nthree");
   ASSERT_TRUE(lines.next_line());
   Word word = lines.word();
@@ -34,7 +34,7 @@ TEST_F(LineReaderTest, WordsWithTheirPlaces) {
   EXPECT_FALSE(lines.failed());
 }
 
-TEST_F(LineReaderTest, CarriageReturnsAreNoWords) {
+TEST_F(LineReaderTest, CarriageReturnsAreIgnored) {
   LineReader lines = reader("1\r\n\r\n2\r\n", '\0');
   ASSERT_TRUE(lines.next_line());
   EXPECT_EQ(lines.word().text, "1");
@@ -65,7 +65,7 @@ TEST_F(LineReaderTest, IntegersAndTheirErrors) {
   EXPECT_EQ(errors[6].message, "expected n, a whole number, but the line ends here");
 }
 
-TEST_F(LineReaderTest, GivesUpAfterTwentyErrors) {
+TEST_F(LineReaderTest, StopsAfterTwentyErrors) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "x\n";
   LineReader lines = reader(text);
@@ -90,7 +90,7 @@ TEST_F(LineReaderTest, ALineThatIsTooLongEndsIt) {
   EXPECT_TRUE(fits.next_line());
 }
 
-TEST_F(LineReaderTest, NothingAtAll) {
+TEST_F(LineReaderTest, EmptyFile) {
   LineReader lines = reader("");
   EXPECT_FALSE(lines.next_line());
   EXPECT_EQ(lines.line_end().line, 1U);
@@ -98,11 +98,11 @@ TEST_F(LineReaderTest, NothingAtAll) {
   EXPECT_FALSE(blank.next_line());
 }
 
-TEST(ScaledDecimal, IsExactWhereItCanBe) {
+TEST(ScaledDecimal, IsExactIfRepresentable) {
   EXPECT_EQ(scaled_decimal("2", 12), 2'000'000'000'000);
   EXPECT_EQ(scaled_decimal("2.000001", 12), 2'000'001'000'000);
   EXPECT_EQ(scaled_decimal("0.1", 12), 100'000'000'000);
-  EXPECT_EQ(scaled_decimal(".5", 0), 1);  // to the nearest, halves up
+  EXPECT_EQ(scaled_decimal(".5", 0), 1);  // rounds to nearest, halves up
   EXPECT_EQ(scaled_decimal("0.4999", 0), 0);
   EXPECT_EQ(scaled_decimal("5.", 1), 50);
   EXPECT_EQ(scaled_decimal("1e-6", 12), 1'000'000);
@@ -112,7 +112,7 @@ TEST(ScaledDecimal, IsExactWhereItCanBe) {
   EXPECT_EQ(scaled_decimal("1e-999999999", 12), 0);
 }
 
-TEST(ScaledDecimal, TooLargeIsTheLargest) {
+TEST(ScaledDecimal, SaturatesIfTooLarge) {
   EXPECT_EQ(scaled_decimal("9223372036854775807", 0), INT64_MAX);
   EXPECT_EQ(scaled_decimal("9223372036854775808", 0), INT64_MAX);
   EXPECT_EQ(scaled_decimal("99999999999999999999999999999999999999999999", 0), INT64_MAX);
@@ -120,7 +120,7 @@ TEST(ScaledDecimal, TooLargeIsTheLargest) {
   EXPECT_EQ(scaled_decimal("0e999999999", 0), 0);
 }
 
-TEST(ScaledDecimal, RefusesWhatIsNoNumber) {
+TEST(ScaledDecimal, RejectsNonNumbers) {
   for (const char* text : {"", ".", "-1", "+1", "1e", "1e+", "1x", "e5", "nan", "inf", "0x1", "1.2.3", "1,5", "1e5.5",
                            "1e99999999999999", "--1", " 1", "1e+-5"}) {
     EXPECT_FALSE(scaled_decimal(text, 3)) << text;

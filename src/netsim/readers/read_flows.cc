@@ -1,4 +1,4 @@
-// The neutral form: "id src dst bytes start_ns after_id", a flow a line.
+// The neutral format: "id src dst bytes start_ns after_id", one flow per line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,8 +38,8 @@ class FlowsReader {
 
   struct Wait {
     std::int64_t id;     // of the flow to wait for
-    std::uint32_t flow;  // index of the one that waits
-    std::uint32_t line;  // where it says so
+    std::uint32_t flow;  // index of the waiting flow
+    std::uint32_t line;  // line of this dependency
     std::uint32_t column;
 
     [[nodiscard]] Word place() const { return {{}, line, column}; }

@@ -39,7 +39,7 @@ TEST(ReadFlows, AFlowMayWaitForALaterLine) {
   EXPECT_THAT(read.value->dependents(TransferId{2}), ElementsAre(TransferId{1}));
 }
 
-TEST(ReadFlows, EveryErrorHasItsPlace) {
+TEST(ReadFlows, EveryErrorHasALocation) {
   const Network network = hosts(4);
   const auto errors = [&](const char* text) { return flows_from(text, network).errors; };
   EXPECT_THAT(errors("0 0 4 10 0 -1"), ElementsAre("1:5 the destination host is `4`; expected 0 to 3"));
@@ -59,12 +59,12 @@ TEST(ReadFlows, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors(""), ElementsAre("1:1 the file has no flows"));
 }
 
-TEST(ReadFlows, CirclesOfAnyLengthAreFound) {
+TEST(ReadFlows, CyclesOfAnyLengthAreFound) {
   const Network network = hosts(4);
   const auto errors = [&](const char* text) { return flows_from(text, network).errors; };
   EXPECT_THAT(errors("0 0 1 10 0 0"),
               ElementsAre("1:12 dependency cycle: this flow waits for itself, directly or through others"));
-  // 1 waits for 2 and 2 for 3 and 3 for 2: the cycle is lines 3 and 4, and line 2 only hangs on it.
+  // 1 waits for 2 and 2 for 3 and 3 for 2: the cycle is lines 3 and 4, and line 2 only waits for it.
   const auto found = errors("0 0 1 10 0 -1\n1 0 1 10 0 2\n2 0 1 10 0 3\n3 0 1 10 0 2\n");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_TRUE(found[0].starts_with("3:12") || found[0].starts_with("4:12")) << found[0];
@@ -78,8 +78,8 @@ TEST(ReadFlows, StopsAfterTwentyErrors) {
   EXPECT_EQ(read.errors.size(), 21U);
 }
 
-// A network without hosts cannot take any flow, and says so.
-TEST(ReadFlows, WithoutHosts) {
+// A network without hosts rejects every flow with an error.
+TEST(ReadFlows, RejectsFlowsWithoutHosts) {
   const Network network = hosts(0);
   EXPECT_THAT(flows_from("0 0 1 10 0 -1", network).errors, ElementsAre("1:3 the network has no hosts"));
 }
@@ -97,12 +97,12 @@ TEST(ReadFlows, HundredThousandInAnyOrder) {
   ASSERT_TRUE(read.value->finish(network).ok());
   ASSERT_EQ(read.value->size(), kCount);
   for (std::size_t i = 0; i + 1 < kCount; ++i) {
-    // The flow on line i has the id of what the one before it waits for.
+    // The flow on line i has the id that the previous one waits for.
     ASSERT_EQ(read.value->dependents(static_cast<TransferId>(i + 1))[0], static_cast<TransferId>(i));
   }
 }
 
-TEST(WorkloadFile, KnowsTheFormatByExtensionThenByContent) {
+TEST(WorkloadFile, DetectsTheFormatByExtensionThenByContent) {
   Sources sources;
   const auto format = [&](const char* path, const char* text) { return flow_format(sources, sources.add(path, text)); };
   EXPECT_EQ(format("a.flows", "1"), FlowFormat::neutral);
@@ -124,7 +124,7 @@ TEST(WorkloadFile, KnowsTheFormatByExtensionThenByContent) {
   EXPECT_EQ(topology("a.yaml", "- 1"), std::nullopt);
 }
 
-TEST(WorkloadFile, SaysWhatItKnowsWhenItKnowsNothing) {
+TEST(WorkloadFile, ListsSupportedFormatsForAnUnknownFile) {
   const Network network = hosts(4);
   const auto flows = fixtures::read_text<TransferGraph>(read_transfers, "[]", network);
   EXPECT_THAT(flows.errors, ElementsAre("1:1 unknown flow file format"));

@@ -1,4 +1,4 @@
-// HPCC's ns-3, and SimAI's, which comes from it. Flows: the count, then "src dst pg dport size start_s". Topology:
+// HPCC's ns-3, and SimAI's, which is derived from it. Flows: the count, then "src dst pg dport size start_s". Topology:
 // "nodes switches links" (SimAI: "nodes gpus_per_server nvswitches switches links gpu"), the ids of the switches, then
 // "src dst rate delay error_rate".
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ constexpr std::array kRates = {Unit{"Gbps", 9},    Unit{"Gb/s", 9},    Unit{"Mbp
                                Unit{"MBps", 6, 8}, Unit{"MB/s", 6, 8}, Unit{"bps", 0},     Unit{"b/s", 0}};
 constexpr std::array kTimes = {Unit{"ms", 9}, Unit{"us", 6}, Unit{"ns", 3}, Unit{"ps", 0}, Unit{"s", 12}};
 
-// A decimal number with a unit, in bits per second or picoseconds; nothing when it is neither.
+// A decimal number with a unit, in bits per second or picoseconds; nothing if it is neither.
 template <class Units>
 std::optional<std::int64_t> with_unit(std::string_view text, const Units& units, std::int64_t most) {
   for (const Unit& unit : units) {
@@ -130,7 +130,7 @@ class TopologyFileReader {
       lines_.error(words[0], fmt::format("{} nodes are fewer than the switches among them", *nodes));
       return false;
     }
-    // Also what keeps memory in proportion to the file: every link is a line of it.
+    // This also bounds memory by the size of the file: every link is a line of it.
     if (*nodes > 2 * *links) {
       lines_.error(words[0], fmt::format("{} links cannot connect {} nodes", *links, *nodes));
       return false;
@@ -144,7 +144,7 @@ class TopologyFileReader {
     return true;
   }
 
-  // NVSwitches first. The ids may run over several lines.
+  // NVSwitches first. The ids may span several lines.
   bool read_switches() {
     for (std::int64_t i = 0; i < nvswitches_ + switches_; ++i) {
       while (lines_.peek().text.empty()) {
@@ -239,7 +239,7 @@ class TopologyFileReader {
     return tier;
   }
 
-  // Nodes keep their ids, so that flow files, which name them, fit: node n is NodeId n, "node17".
+  // Nodes keep their ids, so that flow files that use them match: node n is NodeId n, "node17".
   Network build() {
     const std::vector<std::uint8_t> tier = tiers();
     const auto leaves = static_cast<std::uint32_t>(std::count(tier.begin(), tier.end(), std::uint8_t{1}));

@@ -31,15 +31,15 @@ TEST(ReadHpccFlows, SecondsAndBytes) {
   EXPECT_THAT(read.warnings, IsEmpty());
 }
 
-// As in HPCC's own flow.txt, whose count is 2 and which goes on with more flows and an explanation.
-TEST(ReadHpccFlows, WhatStandsBehindTheCountIsNotRead) {
+// As in HPCC's own flow.txt, whose count is 2, followed by more flows and an explanation.
+TEST(ReadHpccFlows, RowsBeyondTheCountAreIgnored) {
   const auto read = hpcc_flows_from("1\n2 1 3 100 5 2\n\nFirst line: # of flows\n", hosts(4));
   ASSERT_TRUE(read.value);
   EXPECT_EQ(read.value->size(), 1U);
   EXPECT_THAT(read.warnings, ElementsAre("4:1 ignored: the file announces only 1 flows"));
 }
 
-TEST(ReadHpccFlows, EveryErrorHasItsPlace) {
+TEST(ReadHpccFlows, EveryErrorHasALocation) {
   const auto errors = [](const char* text) { return hpcc_flows_from(text, hosts(4)).errors; };
   EXPECT_THAT(errors("2\n0 1 3 100 5 0\n"), ElementsAre("1:1 the file announces 2 flows but has 1"));
   EXPECT_THAT(errors("1\n0 4 3 100 5 0\n"), ElementsAre("2:3 the destination host is `4`; expected 0 to 3"));
@@ -75,7 +75,7 @@ TEST(ReadHpccTopology, NodesKeepTheirIds) {
   EXPECT_THAT(read.warnings, IsEmpty());
 }
 
-TEST(ReadHpccTopology, FlowFilesNameItsNodes) {
+TEST(ReadHpccTopology, FlowFilesReferToItsNodes) {
   const auto topology = hpcc_topology_from(kStar);
   ASSERT_TRUE(topology.value);
   const auto flows = hpcc_flows_from("1\n3 1 3 100 5 0\n", *topology.value);
@@ -108,7 +108,7 @@ TEST(ReadHpccTopology, SimAiHasServersAndNvSwitches) {
   EXPECT_EQ(network.links()[0].rate, gigabits(2400));
 }
 
-TEST(ReadHpccTopology, EveryErrorHasItsPlace) {
+TEST(ReadHpccTopology, EveryErrorHasALocation) {
   const auto errors = [](const char* text) { return hpcc_topology_from(text).errors; };
   EXPECT_THAT(errors("3 1\n"), ElementsAre(HasSubstr("1:1 expected `nodes switches links`")));
   EXPECT_THAT(errors("3 1 1 1 1 1 1\n"), ElementsAre(HasSubstr("1:1 expected `nodes switches links`")));
@@ -134,14 +134,14 @@ TEST(ReadHpccTopology, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors(""), ElementsAre("1:1 the file is empty"));
 }
 
-TEST(ReadHpccTopology, ErrorRatesAndTheRestAreNotRead) {
+TEST(ReadHpccTopology, ErrorRatesAndTheRestAreIgnored) {
   const auto read = hpcc_topology_from("2 0 1\n0 1 10Gbps 1us 0.001\n\nFirst line: total node #\n");
   ASSERT_TRUE(read.value) << ::testing::PrintToString(read.errors);
   EXPECT_EQ(read.value->endpoints().size(), 2U);
   EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("2:16 error rates in topology files"), HasSubstr("4:1 ignored")));
 }
 
-TEST(ReadHpccTopology, ASwitchThatNoHostReachesIsStillThere) {
+TEST(ReadHpccTopology, UnreachableSwitchIsKept) {
   const auto read = hpcc_topology_from("4 2 2\n2 3\n0 1 10Gbps 1us 0\n0 1 10Gbps 1us 0\n");
   ASSERT_TRUE(read.value);
   EXPECT_EQ(read.value->node(NodeId{3}).tier, 1);

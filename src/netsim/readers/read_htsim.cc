@@ -34,7 +34,7 @@ class MatrixReader {
 
   struct Trigger {
     Kind kind = Kind::unknown;
-    std::int64_t count = 0;  // barrier: firings that it waits for
+    std::int64_t count = 0;  // barrier: number of firings it waits for
     std::uint32_t line = 0;
     std::uint32_t first_firer = 0;  // in firers_, once sorted
     std::uint32_t firers = 0;
@@ -114,7 +114,7 @@ class MatrixReader {
     std::int64_t trigger = 0;
     Word trigger_place;
     bool started = false;
-    bool message = false;  // one of several messages of a connection: its id may come again
+    bool message = false;  // one of several messages of a connection: its id may repeat
     std::array<std::pair<std::int64_t, Word>, 2> fires{};
   };
 
@@ -222,7 +222,7 @@ class MatrixReader {
     if (!lines_.failed() && graph_.size() == 0) lines_.error({{}, 1, 1}, "the file has no flows");
   }
 
-  // Which trigger a use means, and how many use each.
+  // Resolves the trigger of each use, and counts the uses of each trigger.
   bool resolve() {
     for (Use& fire : fires_) {
       const std::uint32_t row = find_trigger(fire);
@@ -243,11 +243,11 @@ class MatrixReader {
   std::uint32_t find_trigger(Use& use) {
     const std::uint32_t row = triggers_.find(use.id);
     if (row == kNoRow) lines_.error(place_of(use), fmt::format("the file has no `trigger id {}`", use.id));
-    use.id = row;  // from here on the row
+    use.id = row;  // from here on a row number
     return row;
   }
 
-  // Only what does not depend on the order in which flows end during the run can be said as dependencies.
+  // Only triggers that do not depend on the order in which flows end can be expressed as dependencies.
   void check_trigger(const Trigger& trigger) {
     if (trigger.targets == 0) return;
     const Word at{{}, trigger.line, 1};

@@ -74,7 +74,7 @@ std::vector<std::string> errors_of(const std::string& lines, int connections = 1
   return read.errors;
 }
 
-TEST(ReadHtsimMatrix, EveryErrorHasItsPlace) {
+TEST(ReadHtsimMatrix, EveryErrorHasALocation) {
   EXPECT_THAT(errors_of("0->4 start 0 size 1"), ElementsAre("4:4 the destination host is `4`; expected 0 to 3"));
   EXPECT_THAT(errors_of("0->0 start 0 size 1"), ElementsAre("4:4 host `0` sends to itself"));
   EXPECT_THAT(errors_of("0-> start 0 size 1"), ElementsAre(HasSubstr("4:4 expected the destination host")));
@@ -123,8 +123,8 @@ TEST(ReadHtsimMatrix, TriggersThatCannotWork) {
   EXPECT_THAT(errors_of("0->1 start 0 size 5\ntrigger id 3 twice", 1, 1), ElementsAre(HasSubstr("5:14 expected `id`")));
 }
 
-// A chain of triggers as the W3 workload has it: the same flows as from the neutral form.
-TEST(ReadHtsimMatrix, AChainOfTriggersIsTheSameAsTheNeutralFile) {
+// A chain of triggers as in the W3 workload: the same flows as from the neutral format.
+TEST(ReadHtsimMatrix, ChainOfTriggersMatchesTheNeutralFile) {
   const Network network = hosts(4);
   auto matrix = matrix_from(
       "Nodes 4\nConnections 3\nTriggers 2\n0->1 id 1 start 0 size 9 recv_done_trigger 1\n"
@@ -169,7 +169,7 @@ void expect_same(const Network& a, const Network& b) {
   }
 }
 
-TEST(ReadHtsimTopology, ThreeTiersAreTheFatTreeOfTheGenerator) {
+TEST(ReadHtsimTopology, ThreeTiersMatchTheGeneratedFatTree) {
   const auto read = htsim_topology_from(kFt8);
   ASSERT_TRUE(read.value) << ::testing::PrintToString(read.errors);
   expect_same(*read.value, fat_tree({}));  // FT8 is the generator's default
@@ -223,7 +223,7 @@ TEST(ReadHtsimTopology, BundlesAndSpeedsOfEveryTier) {
   }
 }
 
-TEST(ReadHtsimTopology, ContradictionsAreFoundWhereTheyStand) {
+TEST(ReadHtsimTopology, ContradictionsAreReportedAtTheirLocation) {
   const auto with = [](const std::string& from, const std::string& to) {
     std::string text = kFt8;
     const std::size_t at = text.find(from);
@@ -254,7 +254,7 @@ TEST(ReadHtsimTopology, ContradictionsAreFoundWhereTheyStand) {
   EXPECT_THAT(htsim_topology_from("").errors.size(), 3U);
 }
 
-TEST(ReadHtsimTopology, ImpossibleSizesAreRefusedBeforeTheyAreBuilt) {
+TEST(ReadHtsimTopology, ImpossibleSizesAreRejectedBeforeBuilding) {
   const auto read =
       htsim_topology_from("Nodes 4000000\nTiers 2\nPodsize 4000000\n" +
                           tier(0, "Downlink_speed_Gbps 1\nRadix_Down 4\nRadix_Up 100\nDownlink_Latency_ns 1\n") +

@@ -49,7 +49,7 @@ constexpr std::array<TierKey, kTierKeys> kKeys = {{
 }};
 
 struct Tier {
-  Word place;  // of its "Tier n"; line 0 when it is missing
+  Word place;  // of its "Tier n"; line 0 if it is missing
   std::array<std::int64_t, kTierKeys> values{};
   std::array<Word, kTierKeys> places{};
   [[nodiscard]] std::int64_t operator[](Key key) const {
@@ -151,7 +151,7 @@ class TopologyReader {
     if (top && tier.has(kRadixUp)) lines_.error(tier.places[kRadixUp], "the top tier cannot have uplinks");
   }
 
-  // What the radices say, tier by tier; every number that contradicts them is an error where it stands.
+  // Sizes from the radices, tier by tier; every number that contradicts them is an error at its location.
   void check_sizes() {
     const Tier& tor = tiers_[0];
     const Tier& agg = tiers_[1];
@@ -198,7 +198,7 @@ class TopologyReader {
     return check_oversubscription(1);
   }
 
-  // Ports or bandwidth down for those up: htsim means the first in tier 0 and the second in tier 1.
+  // Ratio of ports or of bandwidth, down to up: htsim means the first in tier 0 and the second in tier 1.
   bool check_oversubscription(std::size_t t) {
     const Tier& tier = tiers_[t];
     if (!tier.has(kOversubscribed)) return true;
@@ -225,7 +225,7 @@ class TopologyReader {
     return builder_.add_node(node, std::move(name));
   }
 
-  // Half of a switch's latency is on each of its links, so that every way through it has the whole.
+  // Half of a switch's latency is added to each of its links, so every path through it has the whole.
   void connect(NodeId below, NodeId above, std::size_t t, std::int64_t links) {
     const Tier& tier = tiers_[t];
     const std::int64_t under = t > 0 ? tiers_[t - 1][kSwitchLatency] : 0;
@@ -280,9 +280,9 @@ class TopologyReader {
   std::size_t count_ = 0;  // of tiers
   std::int64_t nodes_ = 0;
   std::int64_t pods_ = 0;
-  std::int64_t tors_ = 0;   // of a pod
-  std::int64_t aggs_ = 0;   // of a pod
-  std::int64_t cores_ = 0;  // above each aggregation switch
+  std::int64_t tors_ = 0;   // per pod
+  std::int64_t aggs_ = 0;   // per pod
+  std::int64_t cores_ = 0;  // per aggregation switch
   NetworkBuilder builder_;
 };
 

@@ -1,6 +1,6 @@
-// Readers for files of other simulators, so that users can bring theirs: htsim's connection matrices (.cm) and
-// topologies (.topo), the flow and topology files of HPCC's and SimAI's ns-3, and the neutral ".flows" form
-// ("id src dst bytes start_ns after_id"). Every error has file, line and column; input is bounded, never trusted.
+// Readers for files of other simulators: htsim's connection matrices (.cm) and topologies (.topo), the flow and
+// topology files of HPCC's and SimAI's ns-3, and the neutral ".flows" format ("id src dst bytes start_ns after_id").
+// Every error has file, line and column; input is untrusted and its size is bounded.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace weft::netsim {
 
-// What one file may hold; more is an error that says so.
+// Limits per file; exceeding one is an error.
 inline constexpr std::int64_t kMaxFlows = 20'000'000;
 inline constexpr std::int64_t kMaxFlowBytes = 1'000'000'000'000'000;  // 1 PB in one flow
 inline constexpr std::int64_t kMaxLinks = 10'000'000;
 inline constexpr std::int64_t kMaxNodes = 5'000'000;
 
-// Host numbers in flow files are indices into network.endpoints(). The graphs are not finished: more may be added.
+// Host numbers in flow files are indices into network.endpoints(). finish() is not called: more transfers may be added.
 [[nodiscard]] std::optional<TransferGraph> read_flows(const Sources& sources, FileId file, const Network& network,
                                                       Diagnostics& diagnostics);
 [[nodiscard]] std::optional<TransferGraph> read_htsim_matrix(const Sources& sources, FileId file,

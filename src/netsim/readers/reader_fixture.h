@@ -1,4 +1,4 @@
-// For tests of the readers: a text as a file, what was read from it, and the errors as "line:column message".
+// For tests of the readers: a text as a file, the parsed result, and the errors as "line:column message".
 #pragma once
 
 #include <fmt/format.h>

@@ -11,7 +11,7 @@ namespace weft::netsim {
 
 namespace {
 
-// The first words of the first line that has any; more than seven are all alike.
+// The first words of the first non-empty line; counts above seven are not distinguished.
 std::vector<std::string_view> first_words(const Sources& sources, FileId file) {
   Diagnostics unused;
   LineReader lines(sources, file, unused, '#');

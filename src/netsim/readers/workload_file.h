@@ -1,5 +1,5 @@
-// Which of the formats in readers/read_simulators.h a file has: by its extension (.flows, .cm, .topo) and, where that
-// says nothing, by its first line. For commands that are given a path.
+// Detects which of the formats in readers/read_simulators.h a file has: by its extension (.flows, .cm, .topo), else by
+// its first line. For commands that accept a path.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ enum class TopologyFormat : std::uint8_t { htsim, hpcc };
 [[nodiscard]] std::optional<FlowFormat> flow_format(const Sources& sources, FileId file);
 [[nodiscard]] std::optional<TopologyFormat> topology_format(const Sources& sources, FileId file);
 
-// An error that says which formats there are, when it is none of them.
+// Reports an error that lists the supported formats if it is none of them.
 [[nodiscard]] std::optional<TransferGraph> read_transfers(const Sources& sources, FileId file, const Network& network,
                                                           Diagnostics& diagnostics);
 [[nodiscard]] std::optional<Network> read_topology(const Sources& sources, FileId file, Diagnostics& diagnostics);

@@ -31,7 +31,7 @@ constexpr std::array<std::uint16_t, 256> kCrc16Table = make_crc16_table();
 
 std::uint64_t mixed(std::uint64_t value) { return detail::splitmix64(value); }
 
-// The chosen fields in the order of receive-side scaling's input: addresses, ports, then what that leaves out. All
+// The selected fields in the order of the RSS input: addresses, ports, then the fields that RSS does not use. All
 // big-endian.
 class KeyBytes {
  public:
@@ -103,7 +103,7 @@ std::uint16_t xor16(std::span<const std::uint8_t> bytes) {
 
 std::uint32_t toeplitz(std::span<const std::uint8_t> bytes, const ToeplitzKey& key) {
   std::uint32_t hash = 0;
-  // The 32 bits of the key that stand above the current bit of the input, and the eight that come next.
+  // The 32 bits of the key aligned with the current input bit, and the next eight.
   std::uint64_t window = 0;
   for (std::size_t i = 0; i < 4; ++i) window = (window << 8U) | key[i];
   for (std::size_t i = 0; i < bytes.size() && i + 4 < key.size(); ++i) {
@@ -123,12 +123,12 @@ const ToeplitzKey& microsoft_key() {
   return kKey;
 }
 
-// CRC and exclusive or are linear: for keys of one length, another initial value only exchanges the hash with a
-// constant (crc(k, a) ^ crc(k, b) does not depend on k). With a power of two of next hops that renames the members and
-// separates no flow from any other, so a second tier with "its own seed" still polarizes. ASICs therefore also let the
-// bits be taken from another place of the hash (the "hash offset" of Broadcom's ECMP and Cumulus's
-// hash_config.offset); here bits 32..39 of the seed rotate the result. Toeplitz is linear too, but its seed changes the
-// key and with it the function; mix64 is not linear.
+// CRC and XOR are linear: for keys of one length, a different initial value only XORs the hash with a constant (crc(k,
+// a) ^ crc(k, b) does not depend on k). With a power of two of next hops that renames the members and separates no
+// flows, so a second tier with "its own seed" still polarizes. ASICs therefore also allow taking the bits from another
+// position of the hash (the "hash offset" of Broadcom's ECMP and Cumulus's hash_config.offset); here bits 32..39 of the
+// seed rotate the result. Toeplitz is linear too, but its seed changes the key and so the function; mix64 is not
+// linear.
 std::uint32_t flow_hash(const FlowKey& key, const RoutingOptions& options, std::uint64_t seed, std::uint32_t ingress) {
   const KeyBytes key_bytes(key, options.fields, ingress);
   const std::span<const std::uint8_t> bytes = key_bytes.bytes();
@@ -150,7 +150,7 @@ std::uint32_t flow_hash(const FlowKey& key, const RoutingOptions& options, std::
 }
 
 std::uint64_t seed_of(const Network& network, NodeId at, const RoutingOptions& options) {
-  // Offsets five bits apart keep the members that three tiers of up to 32 links pick apart even in a 16-bit hash.
+  // Offsets five bits apart keep the choices of three tiers of up to 32 links independent even in a 16-bit hash.
   constexpr std::uint64_t kBitsPerTier = 5;
   const std::uint64_t tier = network.node(at).tier;
   const std::uint64_t base = mixed(options.seed);
@@ -172,7 +172,7 @@ FlowKey flow_key(const Network& network, NodeId source, NodeId destination, std:
   FlowKey key;
   key.source = source;
   key.destination = destination;
-  key.source_address = 0x0A000000U + model::index_of(source) + 1;  // 10.0.0.1 and on
+  key.source_address = 0x0A000000U + model::index_of(source) + 1;  // starting at 10.0.0.1
   key.destination_address = 0x0A000000U + model::index_of(destination) + 1;
   key.queue_pair = queue_pair;
   // Linux: rdma_calc_flow_label() folds the product of the two queue pair numbers (24 bits) into a flow label of 20

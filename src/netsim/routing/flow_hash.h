@@ -1,5 +1,5 @@
-// The hash functions that switches pick a next hop by, as plain functions of bytes, so that tests can hold them to
-// published check values. flow_hash() of routing/routing.h puts a packet's fields and a seed into them.
+// The hash functions by which switches choose a next hop, as plain functions of bytes, so that tests can compare them
+// with published check values. flow_hash() of routing/routing.h feeds them a packet's fields and a seed.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace weft::netsim {
 inline constexpr std::size_t kToeplitzKeyBytes = 40;
 using ToeplitzKey = std::array<std::uint8_t, kToeplitzKeyBytes>;
 
-// IEEE 802.3: reflected polynomial 0xEDB88320, result inverted. "123456789" gives 0xCBF43926 from 0xFFFFFFFF.
+// IEEE 802.3: reflected polynomial 0xEDB88320, result inverted. "123456789" hashes to 0xCBF43926 from 0xFFFFFFFF.
 [[nodiscard]] std::uint32_t crc32_ieee(std::span<const std::uint8_t> bytes, std::uint32_t initial = 0xFFFFFFFFU);
-// CCITT: polynomial 0x1021, not reflected, not inverted. "123456789" gives 0x29B1 from 0xFFFF.
+// CCITT: polynomial 0x1021, not reflected, not inverted. "123456789" hashes to 0x29B1 from 0xFFFF.
 [[nodiscard]] std::uint16_t crc16_ccitt(std::span<const std::uint8_t> bytes, std::uint16_t initial = 0xFFFFU);
 // Exclusive or of the 16-bit words, big-endian; an odd byte at the end is the high half of its word.
 [[nodiscard]] std::uint16_t xor16(std::span<const std::uint8_t> bytes);

@@ -18,8 +18,8 @@ constexpr std::uint32_t ip(std::uint32_t a, std::uint32_t b, std::uint32_t c, st
   return (a << 24U) | (b << 16U) | (c << 8U) | d;
 }
 
-// Check values of the catalog of parametrised CRC algorithms (CRC-32/ISO-HDLC, CRC-16/IBM-3740).
-TEST(FlowHash, CrcsGiveTheirPublishedCheckValues) {
+// Check values of the catalog of parametrized CRC algorithms (CRC-32/ISO-HDLC, CRC-16/IBM-3740).
+TEST(FlowHash, CrcsMatchTheirPublishedCheckValues) {
   EXPECT_EQ(crc32_ieee(bytes_of("123456789")), 0xCBF43926U);
   EXPECT_EQ(crc16_ccitt(bytes_of("123456789")), 0x29B1U);
   EXPECT_EQ(crc32_ieee({}), 0U);
@@ -32,7 +32,7 @@ TEST(FlowHash, Xor16FoldsBigEndianWords) {
 }
 
 // "Verifying the RSS hash calculation", Microsoft: IPv4, addresses alone and with TCP ports.
-TEST(FlowHash, ToeplitzGivesMicrosoftsVerificationVectors) {
+TEST(FlowHash, ToeplitzMatchesMicrosoftsVerificationVectors) {
   struct Vector {
     std::uint32_t destination;
     std::uint16_t destination_port;
@@ -67,7 +67,7 @@ TEST(FlowHash, ToeplitzGivesMicrosoftsVerificationVectors) {
 constexpr HashFunction kAll[] = {HashFunction::crc32, HashFunction::crc16, HashFunction::xor16, HashFunction::toeplitz,
                                  HashFunction::mix64};
 
-TEST(FlowHash, FieldsThatAreLeftOutDoNotMatter) {
+TEST(FlowHash, UnselectedFieldsDoNotMatter) {
   for (const HashFunction function : kAll) {
     RoutingOptions options;
     options.hash = function;
@@ -85,9 +85,9 @@ TEST(FlowHash, FieldsThatAreLeftOutDoNotMatter) {
   }
 }
 
-// The trap: of a CRC with another initial value the difference is the same for every key, so that flows which collided
-// before collide again. The offset is what separates them.
-TEST(FlowHash, AnotherInitialValueOfACrcSeparatesNothingButAnOffsetDoes) {
+// With another initial value a CRC changes by the same difference for every key, so flows that collided before collide
+// again. Only the offset separates them.
+TEST(FlowHash, CrcOffsetSeparatesCollisionsAndInitialValueDoesNot) {
   const Network network = star(64, gigabits(100), microseconds(1));
   for (const HashFunction function : {HashFunction::crc32, HashFunction::crc16, HashFunction::xor16}) {
     RoutingOptions options;
@@ -115,7 +115,7 @@ TEST(FlowHash, SourcePortsAreThoseOfRoceAndSpread) {
     EXPECT_EQ(key.queue_pair, q);
     ports.insert(key.source_port);
   }
-  // Of 16384 values a thousand draws hit 971 different ones in the mean: 16384 (1 - (1 - 1/16384)^1000).
+  // A thousand draws from 16384 values hit 971 different ones on average: 16384 (1 - (1 - 1/16384)^1000).
   EXPECT_GT(ports.size(), 930U);
   const FlowKey one = flow_key(network, network.endpoints()[0], network.endpoints()[1], 0, 9);
   const FlowKey back = flow_key(network, network.endpoints()[1], network.endpoints()[0], 0, 9);
@@ -125,7 +125,7 @@ TEST(FlowHash, SourcePortsAreThoseOfRoceAndSpread) {
   EXPECT_NE(one.source_port, flow_key(network, network.endpoints()[0], network.endpoints()[1], 0, 10).source_port);
 }
 
-// Busiest link over the mean one, for `flows` flows from one leaf over 16 links, in the mean of many seeds.
+// Busiest link over the mean, for `flows` flows from one leaf over 16 links, averaged over many seeds.
 double imbalance(HashFunction function, std::uint32_t flows, std::uint32_t trials) {
   const Network network = star(512, gigabits(100), microseconds(1));
   RoutingOptions options;
@@ -147,8 +147,8 @@ double imbalance(HashFunction function, std::uint32_t flows, std::uint32_t trial
 }
 
 // Balls in bins by Monte Carlo: 16 links with 1000 flows 1.23, with 256 1.5, with 64 2.0, with 16 3.1. Meta reports
-// "over 1.2" of its RoCE fabrics (Gangidi et al., SIGCOMM 2024): that is what plain random hashing gives.
-TEST(FlowHash, ImbalanceIsThatOfBallsInBins) {
+// "over 1.2" for its RoCE fabrics (Gangidi et al., SIGCOMM 2024): the result of plain random hashing.
+TEST(FlowHash, ImbalanceMatchesBallsInBins) {
   EXPECT_NEAR(imbalance(HashFunction::crc32, 1000, 150), 1.23, 0.02);
   EXPECT_NEAR(imbalance(HashFunction::crc32, 256, 300), 1.5, 0.06);
   EXPECT_NEAR(imbalance(HashFunction::crc32, 64, 600), 2.0, 0.08);

@@ -33,8 +33,8 @@ std::map<int, std::uint32_t> switches_by_tier(const Network& network) {
   return count;
 }
 
-// What the plan counts is what comes out: switches by tier, cables by role.
-TEST(NetworkFromCluster, CountsAreThoseOfThePlan) {
+// The network matches the plan: switches by tier, cables by role.
+TEST(NetworkFromCluster, CountsMatchThePlan) {
   for (const char* file : {"pod16.yaml", "pod32.yaml", "nexus8.yaml", "superpod-h100-4su.yaml"}) {
     const auto loaded = example(file);
     ASSERT_TRUE(loaded->cluster) << file;
@@ -59,7 +59,7 @@ TEST(NetworkFromCluster, CountsAreThoseOfThePlan) {
   }
 }
 
-// 127 systems of 8 GPUs; rails of 400 Gb/s to Quantum-2 leaves; NVLink of 900 GB/s both ways together.
+// 127 systems of 8 GPUs; rails of 400 Gb/s to Quantum-2 leaves; NVLink of 900 GB/s in both directions together.
 TEST(NetworkFromCluster, SuperPodBackendHasAnEndpointForEveryGpu) {
   const auto loaded = example("superpod-h100-4su.yaml");
   ASSERT_TRUE(loaded->cluster);
@@ -96,7 +96,7 @@ TEST(NetworkFromCluster, SuperPodBackendHasAnEndpointForEveryGpu) {
 }
 
 // Same rail under one leaf group: two links. Same host: NVLink. Another rail of another host: through a spine.
-TEST(NetworkFromCluster, WaysAreThoseOfARailOptimizedFabric) {
+TEST(NetworkFromCluster, PathsMatchARailOptimizedFabric) {
   const auto loaded = example("superpod-h100-4su.yaml");
   ASSERT_TRUE(loaded->cluster);
   const Network network = network_or_fail(*loaded->cluster, model::FabricKind::backend);
@@ -138,7 +138,7 @@ TEST(NetworkFromCluster, ServersWithoutPortsOnTheFabricAreNotOnIt) {
   EXPECT_EQ(network.find_node("infer001:gpu0"), model::kNone<NodeId>);
 }
 
-TEST(NetworkFromCluster, EveryPairOfEveryFabricHasAWay) {
+TEST(NetworkFromCluster, EveryPairOfEveryFabricHasAPath) {
   const auto loaded = example("pod32.yaml");
   ASSERT_TRUE(loaded->cluster);
   for (const model::FabricKind kind :
@@ -186,8 +186,8 @@ TEST(NetworkFromCluster, PlanesGiveAGpuTwoLinks) {
   EXPECT_EQ(routes.next_links(network.endpoints()[0], network.endpoints()[60]).size(), 2U);
 }
 
-// Half of the ports cabled: two GPUs to a NIC, which stands between them and the leaf.
-TEST(NetworkFromCluster, GpusWithoutAPortShareANeighbors) {
+// Half of the ports cabled: two GPUs per NIC, which is between them and the leaf.
+TEST(NetworkFromCluster, GpusWithoutAPortShareANeighborsPort) {
   const auto loaded = cluster_of("hgx-h100", 4, ", links: {backend: 4}", "");
   ASSERT_TRUE(loaded->cluster) << problems_of(*loaded);
   const Network network = network_or_fail(*loaded->cluster, model::FabricKind::backend, false);
@@ -202,7 +202,7 @@ TEST(NetworkFromCluster, GpusWithoutAPortShareANeighbors) {
   EXPECT_EQ(network.link(path.front()).rate.count(), 32'000'000'000LL * 16 / 130 * 128) << "PCIe 5.0 x16";
 }
 
-// NVL72: eighteen servers of four GPUs are one NVLink domain.
+// NVL72: eighteen servers of four GPUs form one NVLink domain.
 TEST(NetworkFromCluster, AnNvlinkDomainMaySpanServers) {
   const auto loaded = cluster_of("gb200-nvl72-tray", 36, ", per_rack: 18", "");
   ASSERT_TRUE(loaded->cluster) << problems_of(*loaded);
@@ -214,7 +214,7 @@ TEST(NetworkFromCluster, AnNvlinkDomainMaySpanServers) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{72, 72}));
 }
 
-TEST(NetworkFromCluster, AFabricThatIsNotThereIsAnError) {
+TEST(NetworkFromCluster, MissingFabricIsAnError) {
   const auto loaded = cluster_of("hgx-h100", 4, ", links: {backend: 0}", "");
   ASSERT_TRUE(loaded->cluster) << problems_of(*loaded);
   const Result<Network> network = network_of(*loaded->cluster, {});

@@ -98,9 +98,9 @@ LinkId LinkChoice::by_destination(std::span<const LinkId> links, NodeId at, cons
   return links[number / divisors_[network_->node(at).tier] % links.size()];
 }
 
-// On the way up, a leaf spreads its own endpoints, and the tiers above spread the leaves of a pod: in a fabric without
-// oversubscription every endpoint then has its links to itself up to the top. On the way down parallel links are shared
-// out by the destination. Queue pairs of one endpoint take neighboring links.
+// Upwards, a leaf spreads its own endpoints, and the tiers above spread the leaves of a pod: without oversubscription
+// every endpoint then has its own links up to the top. Downwards, parallel links are assigned by destination. Queue
+// pairs of one endpoint take neighboring links.
 LinkId LinkChoice::by_pin(std::span<const LinkId> links, NodeId at, const FlowKey& key) const {
   const EndpointPlace& source = places_[model::index_of(key.source)];
   const Node& here = network_->node(at);

@@ -1,4 +1,4 @@
-// Modes and seeds through Routes: who shares a link with whom.
+// Modes and seeds through Routes: which flows share a link.
 #include "netsim/routing/link_choice.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ LinkId find_link(const Network& network, std::string_view from, std::string_view
   return model::kNone<LinkId>;
 }
 
-// For each aggregation switch of pod 0: how many flows took each of its links up.
+// For each aggregation switch of pod 0: the number of flows on each of its uplinks.
 std::map<NodeId, std::map<LinkId, int>> agg_uplinks(HashFunction function, HashSeeds seeds, bool ingress = false) {
   FatTreeShape shape;
   shape.pods = 4;
@@ -53,8 +53,8 @@ std::map<NodeId, std::map<LinkId, int>> agg_uplinks(HashFunction function, HashS
   return used;
 }
 
-// Both tiers of eight links hash the same way: what reaches an aggregation switch has one remainder, and leaves it by
-// one link.
+// Both tiers of eight links use the same hash: flows that reach an aggregation switch have the same remainder and leave
+// it on one link.
 TEST(LinkChoice, OneSeedForAllTiersPolarizes) {
   for (const HashFunction function :
        {HashFunction::crc32, HashFunction::crc16, HashFunction::xor16, HashFunction::toeplitz, HashFunction::mix64}) {
@@ -64,7 +64,7 @@ TEST(LinkChoice, OneSeedForAllTiersPolarizes) {
   }
 }
 
-TEST(LinkChoice, SeedsPerTierOrPerSwitchSpreadAgain) {
+TEST(LinkChoice, SeedsPerTierOrPerSwitchDoNotPolarize) {
   for (const HashFunction function :
        {HashFunction::crc32, HashFunction::crc16, HashFunction::xor16, HashFunction::toeplitz, HashFunction::mix64}) {
     for (const HashSeeds seeds : {HashSeeds::per_tier, HashSeeds::per_switch}) {
@@ -72,22 +72,22 @@ TEST(LinkChoice, SeedsPerTierOrPerSwitchSpreadAgain) {
       EXPECT_EQ(used.size(), 8U);
       for (const auto& [agg, links] : used) {
         ASSERT_EQ(links.size(), 8U) << to_text(function) << " " << to_text(seeds);
-        // 8192 flows over 64 links: 128 each, 11 standard deviation; 50 is more than four of them.
+        // 8192 flows over 64 links: 128 each, standard deviation 11; 50 is more than four of them.
         for (const auto& [link, flows] : links) EXPECT_NEAR(flows, 128, 50) << to_text(function);
       }
     }
   }
 }
 
-// The ingress link in the hash helps a little where the seed is shared: one link for each ToR below, at most.
-TEST(LinkChoice, IngressLinkDepolarizesInPart) {
+// The ingress link in the hash helps a little if the seed is shared: at most one link per ToR below.
+TEST(LinkChoice, IngressLinkDepolarizesPartly) {
   const auto used = agg_uplinks(HashFunction::crc32, HashSeeds::shared, true);
   EXPECT_EQ(used.size(), 8U);
   for (const auto& [agg, links] : used) EXPECT_GT(links.size(), 1U);
 }
 
-TEST(LinkChoice, PinnedGivesEveryFlowOfAPermutationItsOwnWayUp) {
-  FatTreeShape shape;  // no oversubscription: 4 hosts and 4 links up, 4 ToRs and 4 links up
+TEST(LinkChoice, PinnedGivesEveryFlowOfAPermutationItsOwnUplinks) {
+  FatTreeShape shape;  // no oversubscription: 4 hosts and 4 uplinks, 4 ToRs and 4 uplinks
   const Network network = fat_tree(shape);
   Routes routes(network, with(RoutingMode::pinned));
   std::map<LinkId, int> load;
@@ -106,7 +106,7 @@ TEST(LinkChoice, PinnedGivesEveryFlowOfAPermutationItsOwnWayUp) {
   EXPECT_EQ(first_up(3), "agg0");
 }
 
-// Of flows from leaf 0 to leaf 1: what part goes over spine 0.
+// Share of flows from leaf 0 to leaf 1 that use spine 0.
 double share_of_spine0(Routes& routes, std::uint32_t to_leaf) {
   const Network& network = routes.network();
   const NodeId spine = network.find_node("spine0");
@@ -119,8 +119,9 @@ double share_of_spine0(Routes& routes, std::uint32_t to_leaf) {
   return over / 4000.0;
 }
 
-// One of spine 0's two links to leaf 1 is gone: half of what spine 1 can carry there, a third of all.
-TEST(LinkChoice, WeightsFollowTheCapacityBehindALink) {
+// One of spine 0's two links to leaf 1 has failed: it carries half of what spine 1 can carry there, a third of the
+// total.
+TEST(LinkChoice, WeightsFollowDownstreamCapacity) {
   LeafSpineShape shape;
   shape.leaves = 3;
   shape.hosts_per_leaf = 8;
@@ -171,7 +172,7 @@ class Resilience : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kFlows = 2000;
 
-  // The link up that each flow from leaf 0 to leaf 1 takes.
+  // The uplink of each flow from leaf 0 to leaf 1.
   [[nodiscard]] std::vector<LinkId> uplinks(Routes& routes) const {
     std::vector<LinkId> out;
     std::vector<LinkId> path;
@@ -218,8 +219,8 @@ TEST_F(Resilience, AFailureMovesOnlyTheFlowsOfTheFailedLink) {
   EXPECT_EQ(uplinks(routes), before);
 }
 
-// A remote failure leaves this leaf a smaller set too: spine 5 no longer reaches leaf 1.
-TEST_F(Resilience, ARemoteFailureIsTheSame) {
+// A remote failure also leaves this leaf a smaller set: spine 5 no longer reaches leaf 1.
+TEST_F(Resilience, ARemoteFailureMovesOnlyAffectedFlows) {
   Routes routes(network_, with(RoutingMode::resilient));
   const std::vector<LinkId> before = uplinks(routes);
   routes.set_link(find_link(network_, "leaf1", "spine5"), false);
@@ -228,7 +229,7 @@ TEST_F(Resilience, ARemoteFailureIsTheSame) {
   EXPECT_EQ(moved(before, after), static_cast<std::size_t>(std::count(before.begin(), before.end(), lost)));
 }
 
-// Plain hash mod n renumbers all: of 16 to 15 links about 15 of 16 flows move.
+// Plain hash mod n renumbers all members: from 16 to 15 links about 15 of 16 flows move.
 TEST_F(Resilience, PlainEcmpMovesNearlyAll) {
   Routes routes(network_, with(RoutingMode::ecmp));
   const std::vector<LinkId> before = uplinks(routes);
@@ -236,7 +237,7 @@ TEST_F(Resilience, PlainEcmpMovesNearlyAll) {
   EXPECT_GT(moved(before, uplinks(routes)), kFlows * 8 / 10);
 }
 
-TEST_F(Resilience, NoBucketsIsTakenAsOne) {
+TEST_F(Resilience, ZeroBucketsCountAsOne) {
   RoutingOptions options = with(RoutingMode::resilient);
   options.resilient_buckets = 0;
   Routes routes(network_, options);
@@ -244,7 +245,7 @@ TEST_F(Resilience, NoBucketsIsTakenAsOne) {
   EXPECT_EQ(std::set<LinkId>(flows.begin(), flows.end()).size(), 1U);
 }
 
-TEST(LinkChoice, SprayAdaptiveAndFlowletStartWhereTheHashSays) {
+TEST(LinkChoice, SprayAdaptiveAndFlowletStartAtTheHash) {
   const Network network = leaf_spine({});
   Routes ecmp(network, with(RoutingMode::ecmp));
   for (const RoutingMode mode : {RoutingMode::spray, RoutingMode::adaptive, RoutingMode::flowlet}) {

@@ -1,6 +1,5 @@
-// Sets of links that many tables share: each distinct set is kept once, at an address that never moves. Adding is for
-// one thread at a time; reading what was added needs no lock, given that the offset came through an acquire load or a
-// lock.
+// Sets of links that many tables share: each distinct set is stored once, at an address that never moves. Only one
+// thread may add at a time; reading needs no lock if the offset came through an acquire load or a lock.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@ namespace weft::netsim {
 
 class LinkSets {
  public:
-  // 4 GiB of links in all: chunks are made when needed.
+  // 4 GiB of links in total: chunks are allocated when needed.
   static constexpr std::uint32_t kChunkLinks = 1U << 18U;
   static constexpr std::uint32_t kChunks = 1U << 14U;
 
   LinkSets();
-  // Gives the offset of an equal set when there is one. At most kChunkLinks links.
+  // Returns the offset of an equal set if there is one. At most kChunkLinks links.
   std::uint32_t add(std::span<const LinkId> set);
   [[nodiscard]] std::span<const LinkId> get(std::uint32_t offset, std::size_t count) const {
     return {chunks_[offset / kChunkLinks].get() + offset % kChunkLinks, count};

@@ -11,7 +11,7 @@ std::vector<LinkId> links(std::uint32_t first, std::uint32_t count) {
   return out;
 }
 
-TEST(LinkSets, EqualSetsAreKeptOnce) {
+TEST(LinkSets, EqualSetsAreStoredOnce) {
   LinkSets sets;
   const std::uint32_t a = sets.add(links(5, 3));
   const std::uint32_t b = sets.add(links(5, 4));
@@ -20,8 +20,8 @@ TEST(LinkSets, EqualSetsAreKeptOnce) {
   EXPECT_EQ(sets.add(links(5, 4)), b);
 }
 
-// More than fits into one chunk: no set is torn, and none moves.
-TEST(LinkSets, SetsStayWhereTheyAre) {
+// More than one chunk: no set is split, and none moves.
+TEST(LinkSets, SetsNeverMove) {
   LinkSets sets;
   constexpr std::uint32_t kEach = LinkSets::kChunkLinks / 3 + 1;
   std::vector<std::span<const LinkId>> kept;

@@ -101,7 +101,7 @@ std::span<const LinkId> RouteTables::next_links(NodeId at, NodeId destination) c
   return attachment->holds(s) ? last_hop(at, destination) : links_of(entry(*attachment, s));
 }
 
-// From a switch (of either kind) to an endpoint that hangs on it.
+// From a switch (of either kind) to an endpoint connected to it.
 std::span<const LinkId> RouteTables::last_hop(NodeId at, NodeId destination) const {
   thread_local std::vector<LinkId> members;
   members.clear();
@@ -112,7 +112,7 @@ std::span<const LinkId> RouteTables::last_hop(NodeId at, NodeId destination) con
   return keep(network_->out_links(at), members);
 }
 
-// From an endpoint: straight to the destination where a cable or a scale-up switch leads there, else over those links
+// From an endpoint: directly to the destination over a cable or a scale-up switch if possible, else over the links
 // whose switches are nearest to it.
 std::span<const LinkId> RouteTables::first_hop(NodeId at, NodeId destination) const {
   Attachment* attachment = attachment_of(destination);
@@ -136,7 +136,7 @@ std::span<const LinkId> RouteTables::first_hop(NodeId at, NodeId destination) co
   return keep(network_->out_links(at), members);
 }
 
-// A span with these members (by id): part of `from` where they stand side by side in it, else one that is kept.
+// A span with these members (by id): part of `from` if they are contiguous in it, else a stored set.
 std::span<const LinkId> RouteTables::keep(std::span<const LinkId> from, std::span<const LinkId> members) const {
   if (members.empty()) return {};
   const auto first = std::lower_bound(from.begin(), from.end(), members.front());

@@ -1,12 +1,12 @@
-// Equal-cost next hops, towards what is asked for. Endpoints that hang on the same switches share an attachment, and
-// attachments whose leaves hang below the same switches (those of a pod) share a table of what lies beyond them.
-// Entries are worked out when first asked for, so that two hosts under one leaf cost nothing and a permutation over a
-// large fabric costs what its flows touch.
+// Equal-cost next hops, computed on demand. Endpoints connected to the same switches share an attachment, and
+// attachments whose leaves have the same uplink switches (those of a pod) share a table of everything beyond them.
+// Entries are computed on first use: two hosts under one leaf cost nothing, and a permutation over a large fabric costs
+// only what its flows touch.
 //
-// With up-down, a switch that has a way down to the destination takes the shortest such way, and any other goes up
-// towards the nearest that has. Packets therefore never go up after they went down, whatever failed, and the choice
-// needs no memory of where a packet came from: in a Clos fabric these are the shortest ways. Without up-down it is
-// plain shortest paths. Which of the links a flow takes is not decided here.
+// With up-down routing, a switch with a path down to the destination takes the shortest one, and any other goes up
+// towards the nearest switch that has one. Packets therefore never go up after going down, even after failures, and the
+// choice does not depend on a packet's ingress: in a Clos fabric these are the shortest paths. Without up-down it is
+// plain shortest-path routing. routing/link_choice.h picks one of the links per flow.
 #pragma once
 
 #include <algorithm>
@@ -27,23 +27,22 @@ namespace weft::netsim {
 
 class RouteTables {
  public:
-  // `capacities`: also keep what weight_of() needs.
+  // `capacities`: also store what weight_of() needs.
   RouteTables(const Network& network, bool up_down, bool capacities);
   ~RouteTables();
   RouteTables(const RouteTables&) = delete;
   RouteTables& operator=(const RouteTables&) = delete;
 
   [[nodiscard]] const SwitchGraph& graph() const { return graph_; }
-  // Walks the way down to this endpoint from everywhere above it, so that later questions find it done.
+  // Precomputes the paths down to this endpoint from all switches above it.
   void prepare(NodeId destination) const;
-  // Empty when there is no way. May be called by several threads; spans stay valid until set_link().
+  // Empty if there is no path. Thread-safe; spans stay valid until set_link().
   [[nodiscard]] std::span<const LinkId> next_links(NodeId at, NodeId destination) const;
-  // How much of the traffic to `destination` should take `link`, a member of next_links(), in proportion to the others:
-  // its rate, times that part of the capacity of the switch behind it that leads on to the destination. After WCMP
-  // (Zhou et al., EuroSys 2014).
+  // Relative weight of `link`, a member of next_links(), for traffic to `destination`: its rate, times the part of the
+  // next switch's capacity that leads on to the destination. After WCMP (Zhou et al., EuroSys 2014).
   [[nodiscard]] double weight_of(LinkId link, NodeId destination) const;
 
-  // Both directions. True when it was not so before; what was worked out is then forgotten.
+  // Both directions. True if this changed its state; computed entries are then discarded.
   bool set_link(LinkId link, bool works);
   [[nodiscard]] bool works(LinkId link) const { return works_[model::index_of(link)] != 0; }
 
@@ -62,16 +61,16 @@ class RouteTables {
 
   struct Root {
     SwitchIndex at = kNoSwitch;
-    double capacity = 0;  // from it on to the destination, in bits per second
+    double capacity = 0;  // from it to the destination, in bits per second
     friend auto operator<=>(const Root&, const Root&) = default;
   };
-  // Ways to the nearest of some switches. Filled under the lock; once it is open, entries are read without.
+  // Paths to the nearest of some switches. Filled under the lock; once it is open, entries are read without the lock.
   struct Table {
     std::vector<Root> roots;
     std::atomic<bool> open{false};
     std::unique_ptr<std::atomic<std::uint64_t>[]> entries;  // by switch
     std::unique_ptr<double[]> capacities;                   // by switch; an entry's is written before the entry
-    std::vector<SwitchIndex> frontier;                      // reached last, all at one distance
+    std::vector<SwitchIndex> frontier;                      // reached last, all at the same distance
 
     [[nodiscard]] std::uint16_t distance(SwitchIndex s) const {
       return unpacked(entries[s].load(std::memory_order_relaxed)).distance;
@@ -81,9 +80,9 @@ class RouteTables {
     SwitchIndex at = kNoSwitch;
     Entry entry;
   };
-  // The switches an endpoint hangs on; `parents` are those one above, where the table starts. They are empty where it
-  // starts at the switches themselves because there are switches below them, or none above. Both are settled under the
-  // lock, when `table` is set.
+  // The switches an endpoint is connected to; `parents` are those one tier above, where the table starts. They are
+  // empty if the table starts at the switches themselves, because there are switches below them or none above. Both are
+  // final, under the lock, once `table` is set.
   struct Attachment {
     std::vector<SwitchIndex> switches;
     std::vector<Parent> parents;  // by switch
@@ -132,7 +131,7 @@ class RouteTables {
   mutable LinkSets sets_;
   mutable std::map<std::vector<Root>, std::unique_ptr<Table>> tables_;
   mutable std::vector<std::uint64_t> drafts_;   // by switch: entries of the level being walked; 0 between walks
-  mutable std::vector<SwitchIndex> scattered_;  // of that level: those whose links do not stand side by side
+  mutable std::vector<SwitchIndex> scattered_;  // of that level: those whose links are not contiguous
 };
 
 }  // namespace weft::netsim

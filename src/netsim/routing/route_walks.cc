@@ -1,13 +1,13 @@
-// How the entries of a table come about: breadth first from where it starts over the links that lead down to there,
-// then upwards from whoever asks. All under the tables' lock.
+// Computes the entries of a table: breadth first from its roots over the links that lead down to them, then upwards
+// from each requesting switch. All under the tables' lock.
 #include <limits>
 
 #include "netsim/routing/route_tables.h"
 
 namespace weft::netsim {
 
-// What lies beyond the switches above a leaf is the same for every leaf below them, so those share a table that starts
-// there. It cannot start there where switches hang below: their way up might end at the leaf itself.
+// Paths beyond the switches above a leaf are the same for every leaf below them, so these share a table that starts
+// there. It cannot start there if the leaf has switches below it: their path up might end at the leaf itself.
 void RouteTables::settle(Attachment& attachment) const {
   if (attachment.table.load(std::memory_order_relaxed) != nullptr) return;
   const bool lowest = std::all_of(attachment.switches.begin(), attachment.switches.end(),
@@ -31,7 +31,7 @@ void RouteTables::settle(Attachment& attachment) const {
   attachment.table.store(table.get(), std::memory_order_release);
 }
 
-// Everyone above with his working links down to the attachment.
+// Every switch above, with its working links down to the attachment.
 std::vector<RouteTables::Parent> RouteTables::parents_of(const Attachment& attachment) const {
   std::vector<std::pair<SwitchIndex, Position>> links;
   for (const SwitchIndex s : attachment.switches) {
@@ -51,7 +51,7 @@ std::vector<RouteTables::Parent> RouteTables::parents_of(const Attachment& attac
   return parents;
 }
 
-// Positions in order, of one switch. Side by side they need no set of their own.
+// Positions in order, of one switch. Contiguous ones need no set of their own.
 RouteTables::Entry RouteTables::entry_of(std::span<const Position> positions, std::uint16_t distance) const {
   positions = positions.first(std::min<std::size_t>(positions.size(), kMaxMembers));
   Entry out;
@@ -78,12 +78,12 @@ void RouteTables::open(Table& table) const {
     if (capacities_) table.capacities[root.at] = root.capacity;
     table.frontier.push_back(root.at);
   }
-  // The ways down are needed whole before anyone can know that there is none from where he stands.
+  // All paths down must be known before a switch can be found to have none.
   while (up_down_ && !table.frontier.empty()) walk_level(table);
   table.open.store(true, std::memory_order_release);
 }
 
-// One hop further from the destination. Entries are drafted first: others may read what is published.
+// One hop further from the destination. Entries are drafted first: published ones may be read concurrently.
 void RouteTables::walk_level(Table& table) const {
   const auto distance = static_cast<std::uint16_t>(table.distance(table.frontier.front()) + 1);
   std::vector<SwitchIndex> reached;
@@ -104,7 +104,7 @@ void RouteTables::walk_level(Table& table) const {
   table.frontier = std::move(reached);
 }
 
-// Link `down` leads from `at` to one that is nearer.
+// Link `down` leads from `at` to a switch that is nearer.
 void RouteTables::reach(Position down, SwitchIndex at, std::uint16_t distance,
                         std::vector<SwitchIndex>& reached) const {
   Entry draft = unpacked(drafts_[at]);
@@ -122,7 +122,7 @@ void RouteTables::reach(Position down, SwitchIndex at, std::uint16_t distance,
   drafts_[at] = packed(draft);
 }
 
-// All working links down to a switch that is one nearer than `distance`.
+// All working links down to switches that are one hop nearer than `distance`.
 RouteTables::Entry RouteTables::ways_down(const Table& table, SwitchIndex at, std::uint16_t distance) const {
   std::vector<Position> positions;
   for (Position p = graph_.downs_begin(at); p < graph_.downs_end(at); ++p) {
@@ -139,7 +139,7 @@ void RouteTables::walk_until(Table& table, SwitchIndex at) const {
   publish(table, at, none);
 }
 
-// Those without a way down go up. The up links form no cycle, so that everyone above can be settled first.
+// Switches without a path down go up. The uplinks form no cycle, so all switches above can be settled first.
 void RouteTables::climb(Table& table, SwitchIndex at) const {
   std::vector<SwitchIndex> waiting{at};
   while (!waiting.empty()) {
@@ -148,7 +148,7 @@ void RouteTables::climb(Table& table, SwitchIndex at) const {
   }
 }
 
-// False when some above are not settled themselves: they then wait before `at`.
+// False if some switches above are not settled: they are then queued before `at`.
 bool RouteTables::settle_climb(Table& table, SwitchIndex at, std::vector<SwitchIndex>& waiting) const {
   const std::size_t before = waiting.size();
   std::uint16_t nearest = kNoWay;

@@ -14,7 +14,7 @@ struct Routes::Tables {
   const Network* network;
   RoutingOptions options;
   RouteTables now;
-  std::unique_ptr<RouteTables> intact;  // of `resilient`, once something failed: as if nothing had
+  std::unique_ptr<RouteTables> intact;  // for `resilient`, after a failure: the tables without any failure
   LinkChoice choice;
   std::uint32_t epoch = 0;
 };

@@ -37,7 +37,7 @@ LinkId find_link(const Network& network, std::string_view from, std::string_view
 
 // k = 8: host 5 is on tor1 (pod 0), host 127 on tor31 (pod 7). Destination 127: uplink 127 mod 4 = 3 of the ToR is
 // agg3, uplink 127 / 4 mod 4 = 3 of agg3 is core 15; down it is agg31.
-TEST(Routes, DModKGoesAsSimGridDoes) {
+TEST(Routes, DModKMatchesSimGrid) {
   const Network network = fat_tree({});
   RoutingOptions options;
   options.mode = RoutingMode::d_mod_k;
@@ -68,7 +68,7 @@ TEST(Routes, DModKHasNoContentionOnTheAffinePermutation) {
   EXPECT_EQ(*std::max_element(load.begin(), load.end()), 1);
 }
 
-TEST(Routes, EqualCostSetsAreAllLinksUpAndTheOneDown) {
+TEST(Routes, EqualCostSetsAreAllUplinksAndOneDownlink) {
   const Network network = fat_tree({});
   const Routes routes(network, {});
   const NodeId far = host(network, 127);
@@ -86,8 +86,8 @@ TEST(Routes, EqualCostSetsAreAllLinksUpAndTheOneDown) {
   EXPECT_EQ(at("host0").size(), 1U);
 }
 
-// Fewest hops between two endpoints when a way may go up only before it goes down, by breadth-first search over (node,
-// has gone down). -1 when there is none. Tiers tell up from down.
+// Fewest hops between two endpoints on a path that goes up only before it goes down, by breadth-first search over
+// (node, has gone down). -1 if there is none. Tiers define up and down.
 int valley_free_distance(const Routes& routes, NodeId from, NodeId to) {
   const Network& network = routes.network();
   std::map<std::pair<NodeId, bool>, int> seen{{{from, false}, 0}};
@@ -115,7 +115,7 @@ NodeId add_switch(NetworkBuilder& builder, std::uint8_t tier, const std::string&
   return builder.add_node(node, name);
 }
 
-// Two links from every host to leaves drawn at random, one or two from every leaf to some spines, a host on a spine.
+// Two links from every host to random leaves, one or two from every leaf to some spines, a host on a spine.
 Network irregular(RandomStream& random) {
   NetworkBuilder builder;
   std::vector<NodeId> leaves;
@@ -139,7 +139,7 @@ Network irregular(RandomStream& random) {
   return std::move(builder).finish();
 }
 
-// Checks every pair of the first nine endpoints against the search above; gives how many pairs have no way.
+// Checks every pair of the first nine endpoints against the search above; returns the number of pairs without a path.
 int compare_with_search(Routes& routes) {
   const Network& network = routes.network();
   int cut = 0;
@@ -161,8 +161,8 @@ int compare_with_search(Routes& routes) {
   return cut;
 }
 
-// Whatever fails: a way exists exactly when a valley-free one does, and it is as short as the shortest of those.
-TEST(Routes, WaysAreShortestValleyFreeOnesWhateverFails) {
+// After any failures: a path exists exactly if a valley-free one does, and it is as short as the shortest of those.
+TEST(Routes, PathsAreShortestValleyFreeAfterAnyFailure) {
   FatTreeShape shape;
   shape.pods = 3;
   shape.tors_per_pod = 3;
@@ -175,7 +175,7 @@ TEST(Routes, WaysAreShortestValleyFreeOnesWhateverFails) {
     const Network network = trial % 2 == 0 ? fat_tree(shape) : irregular(random);
     Routes routes(network, {});
     for (int i = 0; i < trial / 2; ++i) {
-      // Questions in between, so that what was worked out before a failure would show if it were kept.
+      // Queries in between, so that stale entries from before a failure would be detected.
       const std::uint64_t from = random.below(9);
       way(routes, from, random.below(9));
       const auto link = static_cast<LinkId>(random.below(network.links().size()));
@@ -187,7 +187,7 @@ TEST(Routes, WaysAreShortestValleyFreeOnesWhateverFails) {
   EXPECT_GT(cut, 0) << "the trials must include pairs without a way";
 }
 
-// Links that packets may hold while they wait for another: a cycle among them is what deadlocks.
+// Links that packets may hold while they wait for another: a cycle among them can deadlock.
 bool buffers_can_wait_in_a_cycle(const Network& network, const Routes& routes) {
   std::map<LinkId, std::set<LinkId>> waits;
   for (const NodeId destination : network.endpoints()) {
@@ -206,7 +206,7 @@ bool buffers_can_wait_in_a_cycle(const Network& network, const Routes& routes) {
       }
     }
   }
-  // Takes away links that wait for nothing until none is left or all that are left wait.
+  // Removes links that wait for nothing until none is left or all that are left wait.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto it = waits.begin(); it != waits.end();) {
@@ -218,7 +218,7 @@ bool buffers_can_wait_in_a_cycle(const Network& network, const Routes& routes) {
   return !waits.empty();
 }
 
-TEST(Routes, UpDownOnARingLeavesNoCircleOfBuffersAndShortestPathsDo) {
+TEST(Routes, UpDownAvoidsBufferCyclesOnARingAndShortestPathsDoNot) {
   for (const std::uint32_t size : {3U, 5U, 6U}) {
     const Network network = ring_of_switches(size, 2, gigabits(100), microseconds(1));
     RoutingOptions options;
@@ -226,7 +226,7 @@ TEST(Routes, UpDownOnARingLeavesNoCircleOfBuffersAndShortestPathsDo) {
     options.up_down = false;
     Routes loose(network, options);
     EXPECT_FALSE(buffers_can_wait_in_a_cycle(network, safe)) << size;
-    // Of three switches every way between two is one hop: nobody waits on the ring for the ring.
+    // With three switches every path between two is one hop: no ring link waits for another.
     EXPECT_EQ(buffers_can_wait_in_a_cycle(network, loose), size > 3) << size;
     for (std::size_t a = 0; a < network.endpoints().size(); ++a) {
       for (std::size_t b = 0; b < network.endpoints().size(); ++b) {
@@ -239,8 +239,8 @@ TEST(Routes, UpDownOnARingLeavesNoCircleOfBuffersAndShortestPathsDo) {
   }
 }
 
-// The order within a tier follows what still works, as a subnet manager's next sweep would.
-TEST(Routes, ARingThatLostALinkIsALineAndReachesAll) {
+// The order within a tier follows the working links, as after a subnet manager's next sweep.
+TEST(Routes, RingWithAFailedLinkReachesAll) {
   const Network network = ring_of_switches(6, 1, gigabits(100), microseconds(1));
   Routes routes(network, {});
   routes.set_link(find_link(network, "switch0", "switch1"), false);
@@ -309,7 +309,7 @@ TEST_F(DualHomed, EpochCountsChangesOfBothDirections) {
   EXPECT_EQ(routes.epoch(), 2U);
 }
 
-TEST(Routes, LeavesWithACableBetweenThemUseIt) {
+TEST(Routes, LeavesUseTheCableBetweenThem) {
   NetworkBuilder builder;
   const NodeId a = builder.add_node({}, "a");
   const NodeId b = builder.add_node({}, "b");
@@ -329,7 +329,7 @@ TEST(Routes, LeavesWithACableBetweenThemUseIt) {
   EXPECT_EQ(way(routes, b, a), (std::vector<std::string>{"right", "spine", "left", "a"}));
 }
 
-TEST(Routes, WhatHasNoWayHasNone) {
+TEST(Routes, UnreachableDestinationsHaveNoPath) {
   NetworkBuilder builder;
   const NodeId a = builder.add_node({}, "a");
   const NodeId b = builder.add_node({}, "b");
@@ -356,7 +356,7 @@ TEST(Routes, ConcurrentQuestionsGetTheSameAnswersAsOne) {
     options.up_down = up_down;
     Routes one(network, options);
     Routes shared(network, options);
-    for (const char* agg : {"agg1", "agg6"}) {  // a hole in the middle of a set, so that sets have to be kept
+    for (const char* agg : {"agg1", "agg6"}) {  // a gap in the middle of a set, so that sets have to be stored
       one.set_link(find_link(network, agg, agg == std::string_view("agg1") ? "core5" : "tor5"), false);
       shared.set_link(find_link(network, agg, agg == std::string_view("agg1") ? "core5" : "tor5"), false);
     }

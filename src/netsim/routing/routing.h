@@ -1,6 +1,6 @@
-// Which way packets go. Equal-cost next hops are worked out from the graph (up-down where there are tiers), and one of
-// them is picked by a hash whose fields, function and seed are stated, so that collisions and polarization happen when
-// a real fabric would have them. Failures change the tables here; when they take effect is the engines' business.
+// Routing: equal-cost next hops are computed from the graph (up-down where there are tiers), and one of them is chosen
+// by a hash with explicit fields, function and seed, so that hash collisions and polarization occur as in a real
+// fabric. Failures change the tables here; the engines decide when they take effect.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace weft::netsim {
 
 enum class RoutingMode : std::uint8_t {
   ecmp,       // hash over equal-cost links
-  weighted,   // the same, links weighted by the capacity behind them
+  weighted,   // the same, links weighted by downstream capacity
   resilient,  // a table of buckets; a failure moves only the buckets of the failed link
-  d_mod_k,    // static: destination number picks the uplink, the way SimGrid's and InfiniBand's fat trees do
+  d_mod_k,    // static: destination number selects the uplink, as in SimGrid's and InfiniBand's fat trees
   pinned,     // static: queue pair q of rank r of its leaf takes uplink (r + q) mod n, as a controller would place it
   adaptive,   // per packet, the shortest of all equal-cost queues
   flowlet,    // as adaptive, but only after the flow has paused for `flowlet_gap`
-  spray,      // per packet, round robin over all equal-cost links from a start that the flow's hash gives
+  spray,      // per packet, round robin over all equal-cost links, starting at the flow's hash
 };
 enum class HashFunction : std::uint8_t { crc32, crc16, xor16, toeplitz, mix64 };
-// Who shares a seed. One seed for all tiers is what polarizes.
+// Scope of a seed. One seed for all tiers causes polarization.
 enum class HashSeeds : std::uint8_t { per_switch, per_tier, shared };
 
 struct HashFields {
@@ -44,14 +44,14 @@ struct RoutingOptions {
   std::uint64_t seed = 1;
   std::uint32_t resilient_buckets = 256;
   SimTime flowlet_gap = microseconds(50);
-  // Up-down: no packet goes up again after it went down. False lets loops of buffers form.
+  // Up-down: no packet goes up again after going down. False allows cyclic buffer dependencies.
   bool up_down = true;
-  // From a link's loss to new routes at its two ends (BFD 3 x 50 ms), and from there to the whole fabric (BGP).
+  // From a link failure to new routes at its two ends (BFD 3 x 50 ms), and from there to the whole fabric (BGP).
   SimTime detection = microseconds(150'000);
   SimTime propagation = microseconds(200'000);
 };
 
-// What a hash sees of a packet.
+// The packet fields that a hash uses.
 struct FlowKey {
   NodeId source = model::kNone<NodeId>;
   NodeId destination = model::kNone<NodeId>;
@@ -63,8 +63,8 @@ struct FlowKey {
   std::uint32_t queue_pair = 0;           // for `pinned`
 };
 
-// The key of connection `queue_pair` of a transfer from one endpoint to another: addresses are those of the nodes, the
-// source port is drawn from the ids the way a driver spreads queue pairs over 49152..65535.
+// The key of connection `queue_pair` of a transfer between two endpoints: addresses are those of the nodes, the source
+// port is derived from the ids the way a driver spreads queue pairs over 49152..65535.
 [[nodiscard]] FlowKey flow_key(const Network& network, NodeId source, NodeId destination, std::uint32_t queue_pair,
                                std::uint64_t seed);
 [[nodiscard]] std::uint32_t flow_hash(const FlowKey& key, const RoutingOptions& options, std::uint64_t seed,
@@ -80,20 +80,20 @@ class Routes {
   [[nodiscard]] const RoutingOptions& options() const;
   [[nodiscard]] const Network& network() const;
 
-  // Works out the tables towards these endpoints. After it, the const functions below may be called by several threads
-  // for these destinations. Cost grows with what is asked for, not with all pairs.
+  // Computes the tables towards these endpoints. After it, the const functions below are thread-safe for these
+  // destinations. Cost grows with the destinations requested, not with all pairs.
   void prepare(std::span<const NodeId> destinations);
-  // Equal-cost links out of `at` towards an endpoint, by id; empty when there is no way.
+  // Equal-cost links out of `at` towards an endpoint, by id; empty if there is no path.
   [[nodiscard]] std::span<const LinkId> next_links(NodeId at, NodeId destination) const;
-  // The member of next_links() that the mode's hash (or static rule) picks; kNone when there is none.
+  // The member of next_links() that the mode's hash (or static rule) selects; kNone if there is none.
   [[nodiscard]] LinkId choose(NodeId at, LinkId ingress, const FlowKey& key) const;
-  // The whole way of a flow, source's link first. False when there is none. Prepares the destination when needed.
+  // The whole path of a flow, the source's link first. False if there is none. Prepares the destination if needed.
   bool path(const FlowKey& key, std::vector<LinkId>& out);
 
-  // A link (this direction and its reverse) fails or comes back; tables are worked out anew when next asked for.
+  // A link (this direction and its reverse) fails or recovers; tables are recomputed on next use.
   void set_link(LinkId link, bool up);
   [[nodiscard]] bool is_up(LinkId link) const;
-  // Counts set_link() calls that changed something: cached paths are stale when it moved.
+  // Counts set_link() calls that changed something: cached paths are stale once it has changed.
   [[nodiscard]] std::uint32_t epoch() const;
 
  private:

@@ -22,8 +22,8 @@ void SwitchGraph::number_switches() {
   }
 }
 
-// Breadth first from the lowest id of every part that the links of one tier connect. In a Clos fabric such a part is
-// one switch (or a pair of leaves with a cable between them).
+// Breadth first from the lowest id of every connected component of the links of one tier. In a Clos fabric such a
+// component is one switch (or a pair of leaves with a cable between them).
 void SwitchGraph::order_within_tiers(std::span<const std::uint8_t> link_works) {
   constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
   depth_.assign(switches_.size(), up_down_ ? kUnseen : 0);

@@ -1,5 +1,5 @@
-// The switches of a network as routing sees them: numbered densely, their cables in flat arrays, each direction marked
-// up or down. Endpoints and scale-up switches are not part of it: neither carries transit.
+// The switch graph used by routing: switches numbered densely, their cables in flat arrays, each direction marked up or
+// down. Endpoints and scale-up switches are excluded: they carry no transit traffic.
 #pragma once
 
 #include <array>
@@ -16,31 +16,32 @@ inline constexpr SwitchIndex kNoSwitch = 0xFFFFFFFFU;
 
 class SwitchGraph {
  public:
-  // A place in the arrays below: one direction of a cable between two switches.
+  // An index into the arrays below: one direction of a cable between two switches.
   using Position = std::uint32_t;
 
-  // With `up_down` each link goes up or down in a total order of the switches: a higher tier is up; within a tier it is
-  // the one nearer (in hops, over links that work) to the lowest id of those that links of the tier connect, and of
-  // equals the lower id. That is the up*/down* order of Autonet (Schroeder et al., 1991) and of InfiniBand's routing
-  // engine "updn", with tiers on top. Without `up_down` all links count as down. `link_works` goes by link.
+  // With `up_down` each link goes up or down in a total order of the switches: a higher tier is up; within a tier, up
+  // is towards the switch with fewer hops (over working links) to the lowest id of its connected component in that
+  // tier; ties go to the lower id. This is the up*/down* order of Autonet (Schroeder et al., 1991) and of InfiniBand's
+  // routing engine "updn", with tiers on top. Without `up_down` all links count as down. `link_works` is indexed by
+  // link.
   SwitchGraph(const Network& network, bool up_down, std::span<const std::uint8_t> link_works);
 
   [[nodiscard]] SwitchIndex size() const { return static_cast<SwitchIndex>(switches_.size()); }
   [[nodiscard]] SwitchIndex index(NodeId node) const { return index_[model::index_of(node)]; }
   [[nodiscard]] NodeId node(SwitchIndex s) const { return switches_[s]; }
 
-  // Links out of a switch to other switches, by id; those that go up come first. Failed ones are among them.
+  // Links from a switch to other switches, by id; uplinks come first. Failed links are included.
   [[nodiscard]] Position ups_begin(SwitchIndex s) const { return offsets_[s]; }
   [[nodiscard]] Position ups_end(SwitchIndex s) const { return downs_[s]; }
   [[nodiscard]] Position downs_begin(SwitchIndex s) const { return downs_[s]; }
   [[nodiscard]] Position downs_end(SwitchIndex s) const { return offsets_[s + 1]; }
   [[nodiscard]] SwitchIndex neighbor(Position p) const { return neighbors_[p]; }
   [[nodiscard]] LinkId link(Position p) const { return links_[p]; }
-  // Where the other direction of the same cable stands.
+  // Position of the other direction of the same cable.
   [[nodiscard]] Position reverse(Position p) const { return reverses_[p]; }
   [[nodiscard]] std::span<const LinkId> links() const { return links_; }
 
-  // Most links up that a switch of this tier has.
+  // Maximum number of uplinks of a switch of this tier.
   [[nodiscard]] std::uint32_t most_ups(unsigned tier) const { return most_ups_[tier & 0xFFU]; }
   // True for a link between switches of one tier: its failure may change the order of the others.
   [[nodiscard]] bool within_tier(LinkId link) const;

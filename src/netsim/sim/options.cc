@@ -83,13 +83,13 @@ void use_tcp(TrafficClassOptions& traffic) {
   traffic.lossless = false;
   traffic.ecn = false;
   traffic.transport.kind = Transport::tcp;
-  // One core serves a connection, and copying to the application takes all of it at about 42 Gb/s (Cai et al.,
+  // One core serves a connection, and copying to the application saturates it at about 42 Gb/s (Cai et al.,
   // "Understanding Host Network Stack Overheads", SIGCOMM 2021). NCCL over sockets at 100 Gb/s reaches 4 to 6 GB/s at
   // best (NVIDIA/nccl issue 450); virtual machines do worse, 60 % of 32 Gb/s (issue 209).
   traffic.transport.host_limit = gigabits(42);
-  // A small message and its answer through two kernels take about 23 us (TCP_RR in Marty et al., "Snap", SOSP 2019), of
-  // which 2 to 3 are cables and a switch: four times 5 us at an end. An estimate; NCCL's smallest broadcast over
-  // sockets takes 38 us and more, with its kernels (NVIDIA/nccl-tests issue 82).
+  // A small message and its response through two kernels take about 23 us (TCP_RR in Marty et al., "Snap", SOSP 2019),
+  // of which 2 to 3 are cables and a switch: 5 us for each of the four ends. An estimate; NCCL's smallest broadcast
+  // over sockets takes 38 us and more, including its kernels (NVIDIA/nccl-tests issue 82).
   traffic.transport.host_overhead = microseconds(5);
 }
 

@@ -21,11 +21,11 @@ class OptionsTest : public ::testing::Test {
   Network network_ = star(3, gigabits(100), microseconds(1));
 };
 
-TEST_F(OptionsTest, DefaultsMakeSense) {
+TEST_F(OptionsTest, DefaultsAreValid) {
   EXPECT_TRUE(valid([](SimOptions&) {}));
 }
 
-TEST_F(OptionsTest, ClassesAreOneToEightWithPrioritiesOfTheirOwn) {
+TEST_F(OptionsTest, OneToEightClassesWithDistinctPriorities) {
   EXPECT_FALSE(valid([](SimOptions& o) { o.classes.clear(); }));
   EXPECT_FALSE(valid([](SimOptions& o) { o.classes.push_back(o.classes.front()); })) << "two of priority 3";
   const auto with_classes = [](int count) {
@@ -53,7 +53,7 @@ TEST_F(OptionsTest, EcnThresholdsAreInOrder) {
   })) << "nobody marks";
 }
 
-TEST_F(OptionsTest, HostsCostNothingOrMore) {
+TEST_F(OptionsTest, HostCostsAreNotNegative) {
   EXPECT_TRUE(valid([](SimOptions& o) { o.classes[0].transport.host_limit = gigabits(1); }));
   EXPECT_FALSE(valid([](SimOptions& o) { o.classes[0].transport.host_limit = BitRate(-1); }));
   EXPECT_FALSE(valid([](SimOptions& o) { o.classes[0].transport.host_overhead = SimTime(-1); }));
@@ -77,7 +77,7 @@ TEST_F(OptionsTest, ThreadsAndAlphaAreInRange) {
   EXPECT_FALSE(valid([](SimOptions& o) { o.switches.alpha = std::nan(""); }));
 }
 
-TEST_F(OptionsTest, EventsNameWhatExists) {
+TEST_F(OptionsTest, EventsReferToExistingLinksAndNodes) {
   const auto event = [](LinkId link, double loss) {
     return [=](SimOptions& o) {
       LinkEvent added;
@@ -103,7 +103,7 @@ TEST_F(OptionsTest, EventsNameWhatExists) {
   EXPECT_FALSE(valid(storm(model::kNone<NodeId>)));
 }
 
-TEST(OptionsText, EveryValueHasAWordOfItsOwn) {
+TEST(OptionsText, EveryValueHasADistinctName) {
   std::set<std::string_view> words;
   for (const Fidelity f : {Fidelity::analytic, Fidelity::flow, Fidelity::packet}) words.insert(to_text(f));
   for (const Transport t :

@@ -6,7 +6,7 @@ namespace weft::netsim {
 
 namespace {
 
-// The smallest value that at least `percent` in a hundred do not exceed.
+// The smallest value that at least `percent` % of the values do not exceed.
 SimTime nearest_rank(const std::vector<SimTime>& sorted, std::size_t percent) {
   const std::size_t rank = (sorted.size() * percent + 99) / 100;
   return sorted[std::max<std::size_t>(rank, 1) - 1];

@@ -11,7 +11,7 @@ std::vector<SimTime> descending(std::int64_t count) {
   return out;
 }
 
-// Nearest rank: the smallest value that at least p in a hundred do not exceed.
+// Nearest rank: the smallest value that at least p % of the values do not exceed.
 TEST(Percentiles, AreNearestRanks) {
   const Percentiles hundred = percentiles_of(descending(100));
   EXPECT_EQ(hundred.p50, SimTime(50));

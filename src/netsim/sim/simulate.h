@@ -1,4 +1,4 @@
-// The way in: one call for all three fidelities, with a monitor that is told how far the run is and may stop it.
+// Entry point: one call for all three fidelities, with a monitor that receives progress and can stop the run.
 #pragma once
 
 #include <memory>
@@ -22,12 +22,12 @@ class SimMonitor {
   virtual bool on_progress(const SimProgress& progress) = 0;
 };
 
-// Runs `transfers` (finished) on `routes.network()`. Gives an error for options that make no sense and for transfers
-// without a way; everything that happens during a run, deadlock included, is a result.
+// Runs `transfers` (finished) on `routes.network()`. Returns an error for invalid options and for transfers without a
+// path; all events during a run, deadlock included, are part of the result.
 [[nodiscard]] Result<SimResult> simulate(Routes& routes, const TransferGraph& transfers, const SimOptions& options,
                                          SimMonitor* monitor = nullptr);
 
-// The engines behind it; options are valid and every transfer has a way.
+// The engines behind simulate(); options are valid and every transfer has a path.
 [[nodiscard]] SimResult run_packet_engine(Routes& routes, const TransferGraph& transfers, const SimOptions& options,
                                           SimMonitor* monitor);
 [[nodiscard]] SimResult run_flow_engine(Routes& routes, const TransferGraph& transfers, const SimOptions& options,

@@ -25,9 +25,9 @@ std::vector<TransferId> add_ring(CollectivePlan& plan, const CollectiveShape& sh
   return ends;
 }
 
-// Node-local reduce-scatter, a ring over the nodes on every rail with 1/g of the bytes, node-local all-gather; the
-// first is missing from all-gather and the last from reduce-scatter. Every rank goes from one phase to the next when
-// the last round sent to it has arrived.
+// Node-local reduce-scatter, a ring over the nodes on every rail with 1/g of the bytes, node-local all-gather;
+// all-gather omits the first phase and reduce-scatter the last. Every rank goes from one phase to the next when the
+// last round sent to it has arrived.
 class Hierarchy {
  public:
   Hierarchy(CollectivePlan& plan, const CollectiveShape& shape)
@@ -51,7 +51,7 @@ class Hierarchy {
   void across_nodes(std::uint32_t passes) {
     for (std::uint32_t rail = 0; rail < per_node_; ++rail) ring(rail, per_node_, nodes_, plan_.size(), passes);
   }
-  // A ring over `count` ranks, `stride` apart, that cuts the bytes in `parts`.
+  // A ring over `count` ranks, `stride` apart, that splits the bytes into `parts`.
   void ring(std::uint32_t first, std::uint32_t stride, std::uint32_t count, std::uint32_t parts, std::uint32_t passes) {
     if (count < 2) return;
     std::vector<std::uint32_t> order(count);
@@ -77,7 +77,7 @@ std::vector<TransferId> add_hierarchical(CollectivePlan& plan, const CollectiveS
   return ends;
 }
 
-// How many chunks `bytes` are sent in; each is bytes / chunks, rounded up.
+// The number of chunks that `bytes` are sent in; each is bytes / chunks, rounded up.
 std::uint32_t chunk_count(const CollectiveShape& shape, Bytes bytes, std::size_t least) {
   const std::int64_t wanted = static_cast<std::int64_t>(least);
   const Bytes chunk = shape.chunk.count() > 0 ? shape.chunk : std::max(divide_up(bytes, wanted), Bytes(kMinChunk));

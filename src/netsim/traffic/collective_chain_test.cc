@@ -1,4 +1,4 @@
-// What holds of every collective: how one follows another, what ends it, how many transfers it is.
+// Properties of every collective: dependencies between consecutive ones, its last transfers, the number of transfers.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -31,7 +31,7 @@ TEST(AllToAll, PairwiseStepsInLockstepOfNeighbors) {
   EXPECT_EQ(replay.run([](TransferId, std::uint32_t) { return Cargo{}; }, 0), 5U);
   EXPECT_TRUE(replay.all_ended());
   for (std::size_t i = 0; i < 30; ++i) {
-    // After the first step everybody waits for what it sent and what it got, of the step before.
+    // After the first step every rank waits for what it sent and received in the previous step.
     EXPECT_EQ(made.graph.dependency_count(static_cast<TransferId>(i)), i < 6 ? 0U : 2U);
     for (const TransferId next : made.graph.dependents(static_cast<TransferId>(i))) {
       const NodeId goes_on = made.graph[next].source;
@@ -51,7 +51,7 @@ TEST(SendReceive, EveryRankToTheNext) {
   }
 }
 
-TEST(After, ARankBeginsWhenItsOwnHaveEnded) {
+TEST(After, RankBeginsWhenItsOwnTransfersHaveEnded) {
   const Network network = hosts(16);
   TransferGraph graph;
   const std::vector<TransferId> first =
@@ -59,20 +59,20 @@ TEST(After, ARankBeginsWhenItsOwnHaveEnded) {
   const std::vector<TransferId> second =
       add_collective(graph, network.endpoints().first(8), shape_of(Collective::all_gather), first);
   ASSERT_TRUE(graph.finish(network).ok());
-  for (const TransferId id : second) EXPECT_EQ(graph.dependency_count(id), 2U);  // what it sent and what it got
+  for (const TransferId id : second) EXPECT_EQ(graph.dependency_count(id), 2U);  // what it sent and what it received
   for (const TransferId id : first) {
     for (const TransferId next : graph.dependents(id)) {
       EXPECT_TRUE(graph[next].source == graph[id].source || graph[next].source == graph[id].destination);
     }
   }
-  // Ranks that had no part in the first wait for all of it.
+  // Ranks that were not part of the first wait for all of it.
   const std::vector<TransferId> others =
       add_collective(graph, network.endpoints().subspan(8), shape_of(Collective::reduce_scatter), first);
   ASSERT_TRUE(graph.finish(network).ok());
   for (const TransferId id : others) EXPECT_EQ(graph.dependency_count(id), 8U);
 }
 
-TEST(After, EveryCollectiveWaitsAndNothingStartsBefore) {
+TEST(After, EveryCollectiveWaitsForThePreviousOne) {
   const Network network = hosts(16);
   for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                                      Collective::all_to_all, Collective::broadcast, Collective::send_recv}) {
@@ -91,7 +91,7 @@ TEST(After, EveryCollectiveWaitsAndNothingStartsBefore) {
   }
 }
 
-TEST(After, OneRankPassesItOn) {
+TEST(After, OneRankReturnsItsDependencies) {
   const Network network = hosts(4);
   TransferGraph graph;
   const auto first = add_collective(graph, network.endpoints(), shape_of(Collective::all_reduce));
@@ -100,7 +100,7 @@ TEST(After, OneRankPassesItOn) {
   EXPECT_EQ(graph.size(), 4U);
 }
 
-TEST(Ends, WhenTheyHaveEndedEverythingHas) {
+TEST(Ends, AllTransfersHaveEndedWhenTheLastOnesHave) {
   const Network network = hosts(16);
   for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                                      Collective::all_to_all, Collective::broadcast, Collective::send_recv}) {
@@ -129,7 +129,7 @@ TEST(AlgorithmUsed, FallsBackToTheRing) {
   EXPECT_EQ(algorithm_used(shape_of(Collective::broadcast, Algorithm::hierarchical), 16), Algorithm::ring);
 }
 
-TEST(TransferCount, SaysBeforeHowManyThereWouldBe) {
+TEST(TransferCount, IsKnownBeforeAdding) {
   EXPECT_EQ(transfer_count(shape_of(Collective::all_to_all), 131'072), 131'072ULL * 131'071ULL);
   EXPECT_EQ(transfer_count(shape_of(Collective::all_reduce), 1), 0U);
   CollectiveShape many = shape_of(Collective::all_reduce, Algorithm::tree);
@@ -139,7 +139,7 @@ TEST(TransferCount, SaysBeforeHowManyThereWouldBe) {
 }
 
 // nccl-tests, doc/PERFORMANCE.md.
-TEST(BusFactor, IsThePublishedOne) {
+TEST(BusFactor, MatchesNcclTests) {
   EXPECT_DOUBLE_EQ(bus_factor(Collective::all_reduce, 8), 1.75);
   EXPECT_DOUBLE_EQ(bus_factor(Collective::all_gather, 8), 0.875);
   EXPECT_DOUBLE_EQ(bus_factor(Collective::reduce_scatter, 4), 0.75);

@@ -7,7 +7,7 @@ namespace weft::netsim {
 
 namespace {
 
-// Ranks of one node, from the one that `channel` enters by.
+// Ranks of one node, starting with the entry rank of `channel`.
 std::vector<std::uint32_t> node_order(std::uint32_t ranks, std::uint32_t per_node, std::uint32_t node,
                                       std::uint32_t channel) {
   const std::uint32_t first = node * per_node;
@@ -17,8 +17,8 @@ std::vector<std::uint32_t> node_order(std::uint32_t ranks, std::uint32_t per_nod
   return order;
 }
 
-// The binary tree whose odd numbers are leaves: the numbers below `count` in in-order, 0 above the topmost. A number
-// with lowest set bit b hangs below the one where that bit moves up, or, where that is out of range, is cleared.
+// The binary tree whose odd numbers are leaves: the numbers below `count` in in-order, 0 above the topmost. The parent
+// of a number with lowest set bit b has that bit shifted up, or, if that is out of range, cleared.
 std::uint32_t binary_parent(std::uint32_t number, std::uint32_t count) {
   const std::uint32_t lowest = number & (0U - number);
   const std::uint64_t cleared = number ^ lowest;
@@ -26,8 +26,8 @@ std::uint32_t binary_parent(std::uint32_t number, std::uint32_t count) {
   return static_cast<std::uint32_t>(moved < count ? moved : cleared);
 }
 
-// Number of a node in the tree, and back: the second tree is the first one mirrored or, where that would make the same
-// nodes inner again, shifted by one. A broadcast keeps node 0 on top of both.
+// Mapping from tree numbers to nodes: the second tree is the first one mirrored or, if that would make the same
+// nodes inner again, shifted by one. A broadcast keeps node 0 at the root of both.
 struct Numbering {
   std::uint32_t nodes;
   bool second;
@@ -53,7 +53,7 @@ void fill_children(RankTree& tree) {
   for (std::size_t i = 1; i < count; ++i) tree.child_list[next[tree.parent[tree.order[i]]]++] = tree.order[i];
 }
 
-// Parents before children, from the root: by depth, and within one by rank.
+// Parents before children, from the root: by depth, then by rank.
 void fill_order(RankTree& tree, std::uint32_t root) {
   const std::size_t count = tree.parent.size();
   constexpr std::uint32_t kUnknown = UINT32_MAX;

@@ -1,5 +1,5 @@
-// The parts collectives are made of: orders of ranks in rings and trees, and transfers between ranks by number. Only
-// traffic/collective.cc and its tests need it.
+// Building blocks of collectives: orders of ranks in rings and trees, and transfers between ranks by number. Internal
+// to traffic/collective.cc and its tests.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct RankTree {
   }
 };
 
-// One of the two trees of a channel as NCCL has them (Sanders, Speck, Traff: Two-tree algorithms for full bandwidth
-// broadcast, reduction and scan, 2009): a binary tree over the nodes, where those that are inner in the first are
-// leaves in the second, and in every node a chain from the rank that has the node's links in the tree. For a broadcast
-// rank 0 is the root of both.
+// One of the two trees of a channel as in NCCL (Sanders, Speck, Traff: Two-tree algorithms for full bandwidth
+// broadcast, reduction and scan, 2009): a binary tree over the nodes, where inner nodes of the first are leaves of the
+// second, and within every node a chain from the rank that has the node's tree links. For a broadcast rank 0 is the
+// root of both.
 [[nodiscard]] RankTree rank_tree(std::uint32_t ranks, const CollectiveShape& shape, std::uint32_t channel, bool second);
 
 class CollectivePlan {
@@ -39,13 +39,13 @@ class CollectivePlan {
                  std::span<const TransferId> after);
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
-  // One transfer from each of `order` to the next, round; ids in this order. Round s+1 of each follows round s of the
-  // one before it.
+  // One transfer from each of `order` to the next, cyclically; ids in this order. Round s+1 of each follows round s of
+  // its predecessor.
   std::vector<TransferId> ring(std::span<const std::uint32_t> order, Bytes bytes, std::uint32_t rounds);
   TransferId send(std::uint32_t from, std::uint32_t to, Bytes bytes);
-  // The same; waits for what `from` must have ended before the collective begins.
+  // The same; waits for those of `after` that `from` depends on.
   TransferId first_send(std::uint32_t from, std::uint32_t to, Bytes bytes);
-  void depend(TransferId transfer, TransferId earlier) {  // kNone: on nothing
+  void depend(TransferId transfer, TransferId earlier) {  // kNone: no dependency
     if (earlier != model::kNone<TransferId>) graph_.depend(transfer, earlier);
   }
 

@@ -1,6 +1,6 @@
-// For tests of collectives: makes one over a star of hosts, and plays its transfers with random durations while keeping
-// what every rank holds, as sets of contributions. What a transfer carries is read from its sender's buffer when it
-// starts and written when it ends, so a dependency that is missing shows as data that is missing.
+// For tests of collectives: creates one over a star of hosts, and replays its transfers with random durations while
+// tracking what every rank holds, as sets of contributions. A transfer reads its sender's buffer when it starts and
+// writes when it ends, so a missing dependency shows up as missing data.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using Mask = std::uint64_t;  // bit r: the contribution of rank r
 
 struct Cargo {
   std::vector<std::uint32_t> units;  // parts of the buffer
-  bool adds = false;                 // reduced into what is there; else it replaces it
+  bool adds = false;                 // reduced into the existing data; else replaces it
 };
 
 class Replay {
@@ -37,11 +37,12 @@ class Replay {
 
   std::vector<std::vector<Mask>>& held() { return held_; }
 
-  // Plays it. Gives the end of the last transfer; every duration is 1 when `seed` is 0, else 1 to 100 by chance.
+  // Replays the graph. Returns the end of the last transfer; every duration is 1 if `seed` is 0, else random from 1 to
+  // 100.
   std::uint64_t run(const Carries& carries, std::uint64_t seed) {
     const std::size_t count = graph_.size();
     waiting_.resize(count);
-    allowed_.assign(count, 1);  // rounds that may have started by what their transfer follows
+    allowed_.assign(count, 1);  // rounds that may have started according to the transfer they follow
     for (std::size_t i = 0; i < count; ++i) waiting_[i] = graph_.dependency_count(static_cast<TransferId>(i));
     sent_.assign(count, 0);
     busy_.assign(count, 0);

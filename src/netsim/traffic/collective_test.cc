@@ -39,7 +39,7 @@ std::map<std::uint32_t, std::int64_t> sent_by_rank(const TransferGraph& graph) {
 }
 
 // In round s the rank at position p of a ring of n sends part (p - s) mod n; after n-1 rounds of adding it holds the
-// whole sum of part p+1, and the rounds of gathering go on from there.
+// whole sum of part p+1, and the gather rounds continue from there.
 Cargo ring_cargo(const TransferGraph& graph, TransferId id, std::uint32_t round, std::uint32_t n, bool reduce_first) {
   const auto position = static_cast<std::uint32_t>(model::index_of(graph[id].source));
   return {{(position + 2 * n - round % n) % n}, reduce_first && round < n - 1};
@@ -139,7 +139,7 @@ TEST(Ring, ChannelsLeaveTheNodeByDifferentRanks) {
   EXPECT_EQ(ring_order(12, shape, 1), (std::vector<std::uint32_t>{1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8}));
 }
 
-TEST(Ring, OnOneRailFromNodeToNode) {
+TEST(Ring, SameRailStaysOnOneRailBetweenNodes) {
   CollectiveShape shape;
   shape.ranks_per_node = 4;
   shape.channels = 4;
@@ -155,7 +155,7 @@ TEST(Ring, OnOneRailFromNodeToNode) {
   for (const auto& [rank, count] : leaving) EXPECT_EQ(count, 1);
 }
 
-TEST(Ring, AnUnevenLastNodeIsVisitedToo) {
+TEST(Ring, IncompleteLastNodeIsVisitedToo) {
   CollectiveShape shape;
   shape.ranks_per_node = 4;
   for (std::uint32_t channel = 0; channel < 9; ++channel) {
@@ -165,7 +165,7 @@ TEST(Ring, AnUnevenLastNodeIsVisitedToo) {
   }
 }
 
-// Parts: g of the node, each of k of the rail. Phases by id: node rings first, then rails, then node rings.
+// Parts: g per node, each of k per rail. Phases by id: node rings first, then rails, then node rings.
 class HierarchyCargo {
  public:
   HierarchyCargo(const TransferGraph& graph, std::uint32_t g, std::uint32_t k, Collective operation)
@@ -250,7 +250,7 @@ TEST(Hierarchical, AllGatherAndReduceScatter) {
   }
 }
 
-// (g-1)/g S within the node each way, and 2(k-1)/k S/g on the rail (formulas of the hierarchical form).
+// (g-1)/g S within the node in each direction, and 2(k-1)/k S/g on the rail (formulas of the hierarchical algorithm).
 TEST(Hierarchical, EveryRankSendsTheKnownBytesOnItsRail) {
   CollectiveShape shape = shape_of(Collective::all_reduce, Algorithm::hierarchical);
   shape.bytes = Bytes(64'000'000);
@@ -284,7 +284,7 @@ TEST(Hierarchical, GrowsWithTheRanksAlone) {
   EXPECT_EQ(made.ends.size(), kRanks);
 }
 
-TEST(Hierarchical, OneNodeAndOneRankANodeLeavePhasesOut) {
+TEST(Hierarchical, OneNodeOrOneRankPerNodeSkipsPhases) {
   CollectiveShape shape = shape_of(Collective::all_reduce, Algorithm::hierarchical);
   shape.ranks_per_node = 8;
   EXPECT_EQ(make(8, shape).graph.size(), 16U);
@@ -295,20 +295,20 @@ TEST(Hierarchical, OneNodeAndOneRankANodeLeavePhasesOut) {
 }
 
 // NCCL's figure of its tree over 14 ranks: 0-8, 8-{4,12}, 4-{2,6}, 12-{10,13}, 2-{1,3}, 6-{5,7}, 10-{9,11}.
-TEST(Tree, IsTheOneOfNccl) {
+TEST(Tree, MatchesNccl) {
   CollectiveShape shape = shape_of(Collective::all_reduce, Algorithm::tree);
   shape.ranks_per_node = 1;
   const RankTree tree = rank_tree(14, shape, 0, false);
   EXPECT_EQ(tree.parent, (std::vector<std::uint32_t>{0, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 12}));
   EXPECT_EQ(tree.order[0], 0U);
-  // The mirror of it: rank r has the place of 13 - r.
+  // Its mirror image: rank r has the place of 13 - r.
   const RankTree mirror = rank_tree(14, shape, 0, true);
   for (std::uint32_t r = 0; r < 14; ++r) EXPECT_EQ(mirror.parent[r], 13 - tree.parent[13 - r]);
 }
 
-// The point of two trees: nobody has more than two children in both together, so everybody sends each half down at
+// The reason for two trees: no rank has more than two children in both together, so every rank sends each half down at
 // most twice and up once.
-TEST(Tree, InnerInOneIsLeafInTheOther) {
+TEST(Tree, InnerNodesOfOneTreeAreLeavesOfTheOther) {
   for (const Collective operation : {Collective::all_reduce, Collective::broadcast}) {
     CollectiveShape shape = shape_of(operation, Algorithm::tree);
     shape.ranks_per_node = 1;
@@ -327,7 +327,7 @@ TEST(Tree, InnerInOneIsLeafInTheOther) {
   }
 }
 
-// Units: two trees of `chunks` each. A transfer's unit follows from how many its edge has sent before.
+// Units: two trees of `chunks` each. A transfer's unit is the number of earlier transfers on its edge.
 class TreeCargo {
  public:
   TreeCargo(const TransferGraph& graph, std::uint32_t chunks, bool reduces) {
@@ -366,8 +366,8 @@ TEST(Tree, AllReduceGivesEveryRankTheSumOfAll) {
       for (const auto& units : replay.held()) {
         for (const Mask unit : units) EXPECT_EQ(unit, all_of(ranks)) << ranks << " ranks";
       }
-      // Up and down the depth of the tree, which is the length of the number of the last node in bits, and of the chain
-      // in a node; then the other four chunks behind the first.
+      // Up and down the depth of the tree, which is the bit length of the last node's number, and of the chain in a
+      // node; then the other four chunks after the first.
       const std::uint32_t nodes = (ranks - 1) / per_node + 1;
       const auto depth = static_cast<std::uint64_t>(std::bit_width(nodes - 1)) + std::min(per_node, ranks) - 1;
       if (seed == 0) {
@@ -380,7 +380,7 @@ TEST(Tree, AllReduceGivesEveryRankTheSumOfAll) {
   }
 }
 
-// Everybody sends at most 3/2 S and all together 2(n-1) S: each of the halves goes up and down every edge once.
+// Every rank sends at most 3/2 S and all together 2(n-1) S: each of the halves goes up and down every edge once.
 TEST(Tree, BytesOfAllReduce) {
   CollectiveShape shape = shape_of(Collective::all_reduce, Algorithm::tree);
   shape.ranks_per_node = 1;

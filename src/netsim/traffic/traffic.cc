@@ -34,8 +34,8 @@ TransferId send(TransferGraph& graph, NodeId from, NodeId to, const TrafficShape
   return send(graph, from, to, shape.bytes, shape.start, shape);
 }
 
-// destination[i] of rank i. The same rule as the benchmark workloads, so that their figures can be compared; the bias
-// of the modulo is below 2^-40 for a million ranks.
+// destination[i] of rank i. The same rule as the benchmark workloads, so that results can be compared; the bias of the
+// modulo is below 2^-40 for a million ranks.
 std::vector<std::uint32_t> random_permutation(std::size_t count, std::uint64_t seed) {
   std::vector<std::uint32_t> destination(count);
   std::iota(destination.begin(), destination.end(), 0U);
@@ -74,7 +74,7 @@ double network_rate(const Network& network, NodeId endpoint) {
   return fabric > 0 ? fabric : all;
 }
 
-// Transfers in a picosecond that make up `load` of an endpoint's links.
+// Transfers per picosecond that make up `load` of an endpoint's links.
 double arrival_rate(const Network& network, NodeId endpoint, double load, Bytes bytes) {
   const double bits = 8.0 * static_cast<double>(bytes.count());
   return std::max(load, 0.0) * network_rate(network, endpoint) / bits / 1e12;

@@ -38,7 +38,7 @@ TEST(Permutation, EveryEndpointSendsOnceAndReceivesOnceAndNeverFromItself) {
   }
 }
 
-TEST(Permutation, TheSmallestOnesAreRight) {
+TEST(Permutation, SmallestPermutations) {
   const Network network = star(2, gigabits(100), microseconds(1), {});
   TransferGraph graph;
   add_permutation(graph, network.endpoints(), {});
@@ -51,7 +51,7 @@ TEST(Permutation, TheSmallestOnesAreRight) {
   EXPECT_EQ(none.size(), 0U);
 }
 
-TEST(Permutation, ShapesAreCarriedOver) {
+TEST(Permutation, ShapesAreCopiedToTransfers) {
   const Network network = star(8, gigabits(100), microseconds(1), {});
   TransferGraph graph;
   TrafficShape shape;
@@ -97,7 +97,7 @@ TEST(Incast, TheTargetDoesNotSendToItself) {
   }
 }
 
-TEST(AllToAll, EveryPairOnceAndNobodyIsHitByTwoAtTheSameStep) {
+TEST(AllToAll, EveryPairOnceAndOneSenderPerReceiverAndStep) {
   const Network network = star(7, gigabits(100), microseconds(1), {});
   TransferGraph graph;
   add_all_to_all(graph, network.endpoints(), 0, {});
@@ -115,9 +115,9 @@ TEST(AllToAll, EveryPairOnceAndNobodyIsHitByTwoAtTheSameStep) {
   }
 }
 
-// With a window of w the k-th send of a rank waits for its (k-w)-th: N-1-w dependencies a rank, and as many rounds as
+// With a window of w the k-th send of a rank waits for its (k-w)-th: N-1-w dependencies per rank, and as many rounds as
 // windows in the longest chain.
-TEST(AllToAll, TheWindowIsKeptByDependencies) {
+TEST(AllToAll, DependenciesEnforceTheWindow) {
   const Network network = star(7, gigabits(100), microseconds(1), {});
   TransferGraph graph;
   add_all_to_all(graph, network.endpoints(), 2, {});
@@ -174,14 +174,14 @@ TEST(Storage, ReadsAndCheckpointsSpreadEvenlyAndKeepTheBytes) {
 
 // A Poisson process of rate m has m arrivals, give or take sqrt(m); gaps of an exponential have a standard deviation
 // equal to their mean.
-TEST(Background, ArrivalsArePoissonAtTheLoadAsked) {
+TEST(Background, ArrivalsArePoissonAtTheRequestedLoad) {
   const Network network = star(16, gigabits(100), microseconds(1), {});
   TrafficShape shape;
   shape.bytes = Bytes(125'000);  // 10 us at 100 Gb/s
   shape.start = microseconds(500);
   TransferGraph graph;
   add_background(graph, network, network.endpoints(), 0.4, microseconds(10'500), shape);
-  // 10 ms at 40 % is 400 transfers an endpoint, 6,400 in all; 5 sigma is 400.
+  // 10 ms at 40 % is 400 transfers per endpoint, 6,400 in total; 5 sigma is 400.
   EXPECT_DOUBLE_EQ(background_count(network, network.endpoints(), 0.4, microseconds(10'500), shape), 6400);
   EXPECT_NEAR(static_cast<double>(graph.size()), 6400, 400);
   std::map<NodeId, std::vector<double>> starts;
@@ -212,7 +212,7 @@ TEST(Background, ArrivalsArePoissonAtTheLoadAsked) {
   for (const auto& [node, n] : received) EXPECT_NEAR(n, 400, 100);
 }
 
-TEST(Background, AStreamOfItsOwnForEveryEndpoint) {
+TEST(Background, EveryEndpointHasItsOwnRandomStream) {
   const Network network = star(8, gigabits(100), microseconds(1), {});
   TrafficShape shape;
   shape.bytes = Bytes(1'000'000);
@@ -234,7 +234,7 @@ TEST(Background, AStreamOfItsOwnForEveryEndpoint) {
   EXPECT_NE(other.transfers()[0].start, all.transfers()[0].start);
 }
 
-TEST(Background, ScaleUpLinksAreNotTheNetwork) {
+TEST(Background, ScaleUpLinksDoNotCount) {
   NetworkBuilder builder;
   Node plain;
   plain.kind = NodeKind::network_switch;
@@ -253,7 +253,7 @@ TEST(Background, ScaleUpLinksAreNotTheNetwork) {
   EXPECT_DOUBLE_EQ(background_count(network, network.endpoints(), 0.5, microseconds(100), shape), 100);
 }
 
-TEST(Background, NothingAndTooMuchEndWell) {
+TEST(Background, HandlesNoLoadAndTooMuchLoad) {
   const Network network = star(4, gigabits(100), microseconds(1), {});
   TransferGraph none;
   add_background(none, network, network.endpoints(), 0, microseconds(100), {});
@@ -262,7 +262,7 @@ TEST(Background, NothingAndTooMuchEndWell) {
   add_background(none, network, network.endpoints().first(1), 0.5, microseconds(100), {});
   EXPECT_EQ(none.size(), 0U);
   EXPECT_EQ(background_count(network, network.endpoints().first(1), 0.5, microseconds(100), {}), 0);
-  // One byte at 100 Gb/s until the end of time: far beyond the limit, which the count tells before.
+  // One byte at 100 Gb/s for the maximum time: far beyond the limit, which the count reports in advance.
   TrafficShape shape;
   shape.bytes = Bytes(1);
   EXPECT_GT(background_count(network, network.endpoints(), 1, kNever, shape), static_cast<double>(kMaxTransfers));

@@ -12,7 +12,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::size_t kNamed = 8;  // transfers of a cycle that an error names
+constexpr std::size_t kNamed = 8;  // transfers of a cycle listed in an error
 
 Error bad(std::size_t index, std::string_view what) {
   return {ErrorCode::invalid_input, fmt::format("transfer {}: {}", index, what), {}};
@@ -84,7 +84,7 @@ void TransferGraph::group_edges() {
       follower_offsets_, followers_);
 }
 
-// Without rounds that follow others Kahn's walk is enough.
+// Without rounds that follow others, Kahn's algorithm is enough.
 Status TransferGraph::check_cycles() const {
   std::vector<std::uint32_t> waiting = dependency_counts_;
   std::vector<TransferId> ready;

@@ -8,10 +8,10 @@ namespace weft::netsim {
 
 namespace {
 
-// Kahn's walk with rounds. Round r of a transfer needs round r-1 of its leader, which needs round r-2 of the leader's
-// leader, and so on: a transfer of R rounds can end when it and the next R-1 on its chain of leaders may begin. So each
-// one that may begin looks for the first on its chain that may not: a forest in which the others point to their leader,
-// with shortened ways (union-find), says which that is and how far away.
+// Kahn's algorithm with rounds. Round r of a transfer needs round r-1 of its leader, which needs round r-2 of the
+// leader's leader, and so on: a transfer of R rounds can end when it and the next R-1 on its chain of leaders may
+// begin. Each one that may begin therefore searches for the first on its chain that may not, in a forest in which the
+// others point to their leader, with path compression (union-find).
 class Walk {
  public:
   explicit Walk(const TransferGraph& graph)
@@ -39,14 +39,14 @@ class Walk {
 
  private:
   struct Way {
-    std::uint32_t to;       // itself: it may not begin yet, or its chain goes round for ever
+    std::uint32_t to;       // itself: it may not begin yet, or its chain is a cycle
     std::int64_t distance;  // in leaders
   };
   // Transfers that wait for one on their chain to begin. `reach` grows with the distance to that one; an entry can end
-  // when it has grown by its rounds since the entry came.
+  // when it has grown by its rounds since the entry was added.
   struct List {
     std::int64_t reach = 0;
-    std::vector<std::pair<std::int64_t, std::uint32_t>> heap;  // (reach with which it can end, transfer)
+    std::vector<std::pair<std::int64_t, std::uint32_t>> heap;  // (reach at which it can end, transfer)
   };
 
   [[nodiscard]] const Transfer& at(std::uint32_t i) const { return graph_.transfers()[i]; }
@@ -54,7 +54,7 @@ class Walk {
   Way find(std::uint32_t from) {
     std::uint32_t root = from;
     while (way_[root].to != root) root = way_[root].to;
-    // From the root backwards, so that each adds what is left of its way.
+    // From the root backwards, so that each adds the rest of its path.
     path_.clear();
     for (std::uint32_t i = from; i != root; i = way_[i].to) path_.push_back(i);
     std::int64_t distance = 0;
@@ -105,7 +105,7 @@ class Walk {
     }
   }
 
-  // Everything that has not ended waits for something that has not: whoever follows that comes to a cycle.
+  // Every transfer that has not ended waits for another such transfer: following these leads to a cycle.
   std::vector<CycleStep> cycle() {
     constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
     std::vector<std::uint32_t> blocker(graph_.size(), kNobody);

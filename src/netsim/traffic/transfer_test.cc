@@ -22,7 +22,7 @@ class TransferGraphTest : public ::testing::Test {
     transfer.bytes = Bytes(bytes);
     return transfer;
   }
-  // What finish() says of this one transfer.
+  // The error of finish() for this one transfer.
   [[nodiscard]] std::string complaint(const Transfer& transfer) const {
     TransferGraph graph;
     graph.add(transfer);
@@ -57,7 +57,7 @@ TEST_F(TransferGraphTest, DependentsAndFollowersAreGroupedInOrderOfAdding) {
   EXPECT_EQ(graph.total_bytes(), Bytes(800));
 }
 
-TEST_F(TransferGraphTest, CyclesAreRefused) {
+TEST_F(TransferGraphTest, CyclesAreRejected) {
   TransferGraph graph;
   const TransferId a = graph.add(move(0, 1));
   const TransferId b = graph.add(move(1, 2));
@@ -71,7 +71,7 @@ TEST_F(TransferGraphTest, CyclesAreRefused) {
 }
 
 // Two rounds of a follow one of b, which waits for a to end.
-TEST_F(TransferGraphTest, CirclesThroughRoundsAreRefused) {
+TEST_F(TransferGraphTest, CyclesThroughRoundsAreRejected) {
   TransferGraph graph;
   Transfer repeated = move(0, 1);
   repeated.rounds = 2;
@@ -85,8 +85,8 @@ TEST_F(TransferGraphTest, CirclesThroughRoundsAreRefused) {
             "transfer 0: dependency cycle: it has rounds that follow transfer 1, which depends on transfer 0");
 }
 
-// Round 3 of the first needs round 2 of the second and that round 1 of the third; two rounds need no third.
-TEST_F(TransferGraphTest, CirclesThroughLeadersOfLeaders) {
+// Round 3 of the first needs round 2 of the second, which needs round 1 of the third; two rounds need no third.
+TEST_F(TransferGraphTest, CyclesThroughLeadersOfLeaders) {
   const auto finish = [&](std::uint32_t rounds) {
     TransferGraph graph;
     for (std::uint32_t i = 0; i < 3; ++i) {
@@ -129,7 +129,7 @@ TEST_F(TransferGraphTest, LargeRingsCostLittle) {
   }
 }
 
-// All that can happen happens, round by round, until nothing does.
+// Runs every possible round until no more can run.
 bool all_end(const std::vector<Transfer>& transfers, const std::vector<std::pair<std::size_t, std::size_t>>& edges) {
   std::vector<std::uint32_t> done(transfers.size(), 0);
   for (bool moved = true; moved;) {
@@ -150,7 +150,7 @@ bool all_end(const std::vector<Transfer>& transfers, const std::vector<std::pair
   return true;
 }
 
-TEST_F(TransferGraphTest, RefusesExactlyWhatWouldStandStill) {
+TEST_F(TransferGraphTest, RejectsExactlyTheGraphsThatWouldStall) {
   RandomStream random(7);
   int refused = 0;
   for (int turn = 0; turn < 3000; ++turn) {
@@ -186,7 +186,7 @@ TEST_F(TransferGraphTest, DependencyOnItselfIsACycle) {
   EXPECT_FALSE(graph.finish(network_));
 }
 
-TEST_F(TransferGraphTest, WhatMakesNoSenseIsRefusedWithItsNumber) {
+TEST_F(TransferGraphTest, InvalidTransfersAreRejectedWithTheirNumber) {
   EXPECT_EQ(complaint(move(0, 1)), "");
   EXPECT_NE(complaint(move(1, 1)).find("its source is its destination"), std::string::npos);
   EXPECT_NE(complaint(move(0, 1, 0)).find("bytes"), std::string::npos);
@@ -214,7 +214,7 @@ TEST_F(TransferGraphTest, WhatMakesNoSenseIsRefusedWithItsNumber) {
   EXPECT_NE(complaint(bad).find("does not exist"), std::string::npos);
 }
 
-TEST_F(TransferGraphTest, RoundsNeedALeaderWithEnoughOfThem) {
+TEST_F(TransferGraphTest, LeaderMustHaveEnoughRounds) {
   const auto finish = [&](std::uint32_t leader_rounds, std::uint32_t rounds) {
     TransferGraph graph;
     Transfer leader = move(0, 1);
@@ -232,7 +232,7 @@ TEST_F(TransferGraphTest, RoundsNeedALeaderWithEnoughOfThem) {
   EXPECT_TRUE(finish(kMax, kMax));
 }
 
-TEST_F(TransferGraphTest, DependenciesOutOfRangeAreRefused) {
+TEST_F(TransferGraphTest, DependenciesOutOfRangeAreRejected) {
   TransferGraph graph;
   const TransferId a = graph.add(move(0, 1));
   graph.depend(a, static_cast<TransferId>(12));

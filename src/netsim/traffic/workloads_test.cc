@@ -1,5 +1,5 @@
-// The benchmark workloads that were run in other simulators, as made here: their neutral flow files have the md5 sums
-// that were noted when the peers were timed.
+// The benchmark workloads that were run in other simulators, as generated here: their neutral flow files have the md5
+// sums recorded when the other simulators were timed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -21,7 +21,8 @@ std::string md5_start(const std::string& text) {
   return fmt::format("{:02x}{:02x}{:02x}{:02x}", sum[0], sum[1], sum[2], sum[3]);
 }
 
-// "id src dst bytes start_ns after_id", with rounds spelt out: flow (s, t) waits for round s-1 of what t follows.
+// "id src dst bytes start_ns after_id", with rounds expanded: flow (s, t) waits for round s-1 of the transfer t
+// follows.
 std::string flows_text(const TransferGraph& graph, std::size_t hosts) {
   const std::uint32_t rounds = graph.transfers()[0].rounds;
   const std::size_t count = graph.size();

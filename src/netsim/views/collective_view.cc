@@ -56,7 +56,7 @@ FactsSection facts_of(const CollectiveContext& context, const std::vector<Collec
   return facts;
 }
 
-// Of a row against the next, when that is of the same size.
+// Error of a row against the next, if that has the same size.
 Cell error_cell(const std::vector<CollectiveRow>& rows, std::size_t i) {
   if (i + 1 >= rows.size() || rows[i + 1].bytes != rows[i].bytes || rows[i + 1].time.count() <= 0) return {};
   if (!rows[i].complete || !rows[i + 1].complete) return {};
@@ -115,7 +115,7 @@ Document collective_document(const CollectiveContext& context, const std::vector
                    {.key = "complete", .title = "complete", .wide = true}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CollectiveRow& row = rows[i];
-    // The time of a run that was stopped says nothing about the collective.
+    // The time of a stopped run does not describe the collective.
     const auto when_complete = [&](Cell cell) { return row.complete ? std::move(cell) : Cell(); };
     table.rows.push_back({Cell(row.bytes.count()), Cell(element_count(context, row.bytes)), "float",
                           reduces(context.operation) ? "sum" : "none", when_complete(microseconds_cell(row.time)),

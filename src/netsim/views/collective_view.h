@@ -1,5 +1,4 @@
-// Collectives as nccl-tests prints them: size, count, time, algorithm and bus bandwidth, and beside these what bounded
-// each.
+// Collectives as nccl-tests prints them: size, count, time, algorithm and bus bandwidth, plus the bottleneck of each.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +30,13 @@ struct CollectiveContext {
   std::string routing;
 };
 
-// Bytes a second: bytes / time, and the same times bus_factor(); 0 for a run of no length.
+// Bytes per second: bytes / time, and the same times bus_factor(); 0 for a run of no length.
 [[nodiscard]] double algorithm_bandwidth(const CollectiveRow& row);
 [[nodiscard]] double bus_bandwidth(const CollectiveContext& context, const CollectiveRow& row);
-// Elements of 4 bytes as nccl-tests counts them: of one rank's part where the buffer is gathered or scattered.
+// Elements of 4 bytes as nccl-tests counts them: per rank if the buffer is gathered or scattered.
 [[nodiscard]] std::int64_t element_count(const CollectiveContext& context, Bytes bytes);
 
-// Rows of one size stand together, the coarsest fidelity first; where there are several, each has its error against the
+// Rows of one size are adjacent, the coarsest fidelity first; if there are several, each has its error against the
 // next.
 [[nodiscard]] Document collective_document(const CollectiveContext& context, const std::vector<CollectiveRow>& rows);
 

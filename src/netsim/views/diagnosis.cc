@@ -11,12 +11,12 @@
 namespace weft::netsim {
 namespace {
 
-constexpr double kBusy = 0.6;  // from here on a link is what the run waited for
+constexpr double kBusy = 0.6;  // utilization from which a link counts as the bottleneck
 constexpr double kBusyTogether = 0.8;
-constexpr double kAtLimit = 0.9;  // of a transfer's time at its host's limit: links cannot have been what it waited for
+constexpr double kAtLimit = 0.9;  // share of a transfer's time at its host's limit: links were not the bottleneck
 constexpr double kFaster = 1.02;
-constexpr double kUneven = 1.3;       // hottest against the mean of its siblings
-constexpr double kNoteworthy = 0.01;  // share of packets or of link time from which something is said
+constexpr double kUneven = 1.3;       // hottest relative to the mean of its siblings
+constexpr double kNoteworthy = 0.01;  // share of packets or of link time from which a problem is reported
 
 bool decides_by_packet(RoutingMode mode) {
   return mode == RoutingMode::adaptive || mode == RoutingMode::flowlet || mode == RoutingMode::spray;
@@ -43,7 +43,7 @@ Bound::Reason reason_of(const SimResult& result, const Bound& bound) {
   return result.totals.notifications > 0 ? Bound::Reason::control : Bound::Reason::latency;
 }
 
-// Time that transfers need at their hosts' limit, as a part of the time they took.
+// Time that transfers need at their hosts' limit, as a share of the time they took.
 double host_share(const TransferGraph& transfers, const SimOptions& options, const SimResult& result) {
   double at_limit = 0;
   double taken = 0;
@@ -55,7 +55,7 @@ double host_share(const TransferGraph& transfers, const SimOptions& options, con
     const auto limit = static_cast<double>(options.classes[t.traffic_class].transport.host_limit.count());
     if (limit <= 0) continue;
     const double need = static_cast<double>(t.bytes.count()) * t.rounds * 8e12 / (limit * t.queue_pairs);
-    if (need <= kFaster * time) at_limit += need;  // what was faster went by NVLink
+    if (need <= kFaster * time) at_limit += need;  // faster transfers used NVLink
   }
   return taken > 0 ? at_limit / taken : 0;
 }
@@ -135,13 +135,13 @@ class Diagnosis {
     nic_bound();
   }
 
-  // Nothing was full: why did it take so long?
+  // No link was full: why did it take so long?
   void idle_links() {
     const std::string busiest =
         fmt::format("{} at most {}", to_text(bound_.kind), format_short_percent(bound_.utilization));
     switch (bound_.reason) {
       case Bound::Reason::links:
-      case Bound::Reason::pauses:  // said by pauses()
+      case Bound::Reason::pauses:  // reported by pauses()
         break;
       case Bound::Reason::phases:
         say("NVLink and the fabric are used in turn ({}, NVLink {}): more channels would overlap traffic inside the "
@@ -193,7 +193,7 @@ class Diagnosis {
         to_text(bound_.kind), link_name(bound_.link), format_short_percent(bound_.utilization));
   }
 
-  // Whether the hottest link has more than its share; says so.
+  // Whether the hottest link has more than its share; reports it.
   bool uneven_links() {
     const std::vector<LinkId> siblings = siblings_of(network_, bound_.link);
     double mean = 0;
@@ -206,7 +206,7 @@ class Diagnosis {
     return true;
   }
 
-  // Why one of several equal links has more than its share, and what would spread it.
+  // Why one of several equal links has more than its share, and how to balance them.
   [[nodiscard]] std::string remedy() const {
     if (decides_by_packet(in_.routing.mode)) return "";
     if (in_.routing.mode == RoutingMode::d_mod_k || in_.routing.mode == RoutingMode::pinned) {
@@ -226,7 +226,7 @@ class Diagnosis {
                       : " more queue pairs or adaptive routing would spread them");
   }
 
-  // One seed for all tiers: what a leaf's hash sent to one spine, the spine's hash sends to one core.
+  // One seed for all tiers: flows that a leaf's hash sent to one spine, the spine's hash sends to one core.
   void polarised() {
     if (in_.routing.seeds != HashSeeds::shared || decides_by_packet(in_.routing.mode)) return;
     const ClassLoad load = load_of(LinkClass::spine_up);
@@ -323,7 +323,7 @@ Bound bound_of(const Network& network, const SimResult& result) {
   for (const ClassLoad& load : class_loads(network, result)) {
     if (load.used == 0) continue;
     if (is_scale_up(load.kind)) scale_up = std::max(scale_up, load.max_utilization);
-    // Within a hundredth, a link nearer to the middle of the fabric says more than the NIC that feeds it.
+    // Within 1 %, a link nearer to the core of the fabric is more informative than the NIC that feeds it.
     const bool nearer = is_between_switches(load.kind) && load.max_utilization > bound.utilization - 0.01;
     if (bound.link != model::kNone<LinkId> && load.max_utilization <= bound.utilization && !nearer) continue;
     bound.kind = load.kind;

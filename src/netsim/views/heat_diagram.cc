@@ -63,7 +63,7 @@ class DiagramPainter {
               {.size = 11, .fill = kPictureSoftInk});
     place(y + 44);
     const auto share_of = [&](LinkId id) { return utilization(network_.link(id), stats(id), result_.end); };
-    // The hot ones on top.
+    // Draw the hottest on top.
     std::vector<LinkId> lines = diagram_.cables;
     for (const LinkId id : diagram_.cables) lines.push_back(network_.link(id).reverse);
     std::stable_sort(lines.begin(), lines.end(), [&](LinkId a, LinkId b) { return share_of(a) < share_of(b); });
@@ -94,7 +94,7 @@ class DiagramPainter {
     }
   }
 
-  // Lines spread along the edge of a box in the order of its neighbors, so that they do not all meet in one point.
+  // Spread lines along the edge of a box in the order of its neighbors, so that they do not all meet in one point.
   void draw_line(LinkId id, double share) {
     const Link& link = network_.link(id);
     const bool up = network_.node(link.from).tier < network_.node(link.to).tier;

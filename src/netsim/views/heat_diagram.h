@@ -1,5 +1,5 @@
-// A small fabric as a diagram: switches by tier, a line for each direction of each cable in the color of its load.
-// Large ones have no diagram: thousands of lines show nothing.
+// A small fabric as a diagram: switches by tier, one line per direction of each cable in the color of its load. Large
+// fabrics have no diagram: thousands of lines are unreadable.
 #pragma once
 
 #include "base/svg.h"
@@ -7,9 +7,9 @@
 
 namespace weft::netsim {
 
-// 0 when the network is too large for one, or has no cables between switches.
+// 0 if the network is too large for one, or has no cables between switches.
 [[nodiscard]] double heat_diagram_width(const Network& network);
-// Gives the y below it; `y` itself where there is none.
+// Returns the y below it; `y` itself if there is none.
 double draw_heat_diagram(picture::Svg& svg, const Network& network, const SimResult& result, double y);
 
 }  // namespace weft::netsim

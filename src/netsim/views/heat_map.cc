@@ -54,7 +54,7 @@ struct Matrix {
   std::vector<std::string> rows;  // labels
   std::vector<std::string> columns;
   bool named_columns = false;
-  std::uint32_t rows_each = 1;  // that share one
+  std::uint32_t rows_each = 1;  // rows per cell
   std::uint32_t columns_each = 1;
   std::vector<HeatCell> first;  // by row, then column
   std::vector<HeatCell> second;
@@ -92,7 +92,7 @@ class MatrixMaker {
   }
 
  private:
-  // Row and column: the leaf for hosts, the lower switch between tiers, the sender among equals.
+  // Row and column: the leaf for hosts, the lower switch between tiers, the sender between switches of one tier.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> ends_of(LinkId id) const {
     const Link& link = network_.link(id);
     const std::uint32_t from = model::index_of(link.from);
@@ -113,7 +113,7 @@ class MatrixMaker {
     return {from, to};
   }
 
-  // Columns have names when most rows have most of them; else they are the first, second, ... neighbor of a row.
+  // Columns are named if most rows have most of them; else they are the first, second, ... neighbor of a row.
   void label(Matrix& matrix, const Layer& layer) {
     std::size_t pairs = 0;
     std::size_t longest = 0;
@@ -163,7 +163,7 @@ class MatrixMaker {
     cell.paused = cell.paused || stats.pauses > 0;
   }
 
-  // The places of one row are worked out once.
+  // The places of one row are computed once.
   std::size_t place_among(std::uint32_t row, const std::set<std::uint32_t>& others, std::uint32_t column) {
     if (row != placed_row_) {
       placed_row_ = row;
@@ -233,11 +233,11 @@ class HeatPainter {
     double y = 0;
   };
 
-  // Layers from left to right, in a new line where one would not fit.
+  // Layers from left to right, wrapped if one does not fit.
   [[nodiscard]] static std::vector<Place> arrange(const std::vector<std::pair<const Layer*, Matrix>>& matrices) {
     std::vector<Place> places;
     Place next{kMargin, 0};
-    double line = 0;  // height of the one begun
+    double line = 0;  // height of the current line
     for (const auto& [layer, matrix] : matrices) {
       if (next.x > kMargin && next.x + width_of(matrix) + kMargin > kMaxWidth) {
         next = {kMargin, next.y + line};
@@ -264,7 +264,7 @@ class HeatPainter {
   [[nodiscard]] static double panel_width(const Matrix& matrix) {
     return label_width(matrix) + cell_width(matrix) * static_cast<double>(matrix.columns.size());
   }
-  // Of both directions.
+  // Width of both directions.
   [[nodiscard]] static double width_of(const Matrix& matrix) {
     const double each = std::max(panel_width(matrix), kMinPanel);
     return matrix.second.empty() ? each : 2 * each + kGap;
@@ -272,7 +272,7 @@ class HeatPainter {
   [[nodiscard]] static double height_of(const Matrix& matrix) {
     return 40 + label_height(matrix) + cell_height(matrix) * static_cast<double>(matrix.rows.size()) + 26;
   }
-  // Of the columns: upright where they fit, else turned.
+  // Column labels: upright if they fit, else rotated.
   [[nodiscard]] static double longest_label(const Matrix& matrix) {
     double longest = 0;
     for (const std::string& column : matrix.columns) longest = std::max(longest, picture::text_width(column, 11));

@@ -59,12 +59,12 @@ TEST(HeatMapTest, EveryLinkOfALeafSpineHasACell) {
   EXPECT_THAT(svg, HasSubstr("Spine downlinks"));
   EXPECT_THAT(svg, HasSubstr("Sending NICs"));
   EXPECT_THAT(svg, HasSubstr("% of the link"));
-  // 128 uplinks, 128 downlinks and 128 NICs each way, each once.
+  // 128 uplinks, 128 downlinks and 128 NICs in each direction, once each.
   EXPECT_EQ(occurrences(svg, " of 400G"), 4U * 128U);
   EXPECT_EQ(occurrences(svg, "spine15</text>"), 2U);
 }
 
-TEST(HeatMapTest, LargeFabricsShareCellsAndKeepTheHottest) {
+TEST(HeatMapTest, LargeFabricsShareCellsAndShowTheHottest) {
   FatTreeShape shape;
   shape.pods = 32;
   shape.tors_per_pod = 16;
@@ -82,7 +82,7 @@ TEST(HeatMapTest, LargeFabricsShareCellsAndKeepTheHottest) {
   EXPECT_THAT(svg, Not(HasSubstr("Cables between switches")));
 }
 
-TEST(HeatMapTest, SmallFabricsAreDrawn) {
+TEST(HeatMapTest, SmallFabricsHaveADiagram) {
   LeafSpineShape shape;
   shape.leaves = 4;
   shape.hosts_per_leaf = 4;
@@ -90,10 +90,10 @@ TEST(HeatMapTest, SmallFabricsAreDrawn) {
   const Network network = leaf_spine(shape);
   const std::string svg = heat_map_svg(network, loaded(network), "map");
   EXPECT_THAT(svg, HasSubstr("Cables between switches"));
-  EXPECT_EQ(occurrences(svg, "<path"), 16U);  // two lines for each of 8 cables
+  EXPECT_EQ(occurrences(svg, "<path"), 16U);  // two lines per cable, 8 cables
 }
 
-TEST(HeatMapTest, OddNetworksAndEmptyResults) {
+TEST(HeatMapTest, UnusualNetworksAndEmptyResults) {
   for (const Network& network :
        {star(4, gigabits(100), microseconds(1)), ring_of_switches(4, 1, gigabits(100), microseconds(1))}) {
     const std::string svg = heat_map_svg(network, {}, "a \"map\"");

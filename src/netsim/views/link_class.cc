@@ -18,7 +18,7 @@ void add(ClassLoad& load, LinkId id, const LinkStats& stats, double share) {
   ++load.links;
   if (stats.bytes.count() > 0) {
     ++load.used;
-    load.mean_utilization += share;  // divided once all are in
+    load.mean_utilization += share;  // divided once all are added
   }
   if (load.hottest == model::kNone<LinkId> || share > load.max_utilization) {
     load.hottest = id;

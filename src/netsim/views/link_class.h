@@ -1,5 +1,5 @@
-// Links by what they join, so that a table can say "leaf uplinks" where it would otherwise list thousands of names, and
-// how busy each class was. What to do about it is views/diagnosis.h's.
+// Links classified by what they connect, so that a table can list "leaf uplinks" instead of thousands of names, and the
+// utilization of each class. Recommendations are in views/diagnosis.h.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class LinkClass : std::uint8_t {
 struct ClassLoad {
   LinkClass kind = LinkClass::nic_send;
   std::uint32_t links = 0;
-  std::uint32_t used = 0;       // that carried anything
+  std::uint32_t used = 0;       // links that carried anything
   double mean_utilization = 0;  // of those
   double max_utilization = 0;
   LinkId hottest = model::kNone<LinkId>;
@@ -41,10 +41,10 @@ struct ClassLoad {
   std::uint64_t marked = 0;
   std::uint64_t dropped = 0;
 };
-// Of the classes that the network has, in the order of the enumeration.
+// Loads of the classes that the network has, in the order of the enumeration.
 [[nodiscard]] std::vector<ClassLoad> class_loads(const Network& network, const SimResult& result);
 
-// The links that leave the same node and are of the same class, `link` among them.
+// The links of the same class that leave the same node, including `link`.
 [[nodiscard]] std::vector<LinkId> siblings_of(const Network& network, LinkId link);
 
 }  // namespace weft::netsim

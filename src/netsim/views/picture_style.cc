@@ -12,7 +12,7 @@ namespace {
 struct Color {
   double red, green, blue;
 };
-// ColorBrewer's YlOrRd (Brewer, 2003), seven classes, taken as stops of a continuous scale.
+// ColorBrewer's YlOrRd (Brewer, 2003), seven classes, used as stops of a continuous scale.
 constexpr std::array<Color, 7> kStops = {Color{255, 255, 204}, Color{254, 224, 139}, Color{254, 178, 76},
                                          Color{253, 141, 60},  Color{240, 59, 32},   Color{189, 0, 38},
                                          Color{110, 0, 32}};

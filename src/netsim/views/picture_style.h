@@ -18,9 +18,10 @@ inline constexpr std::string_view kPictureIdle = "#eef0f2";
 inline constexpr std::string_view kPicturePaused =
     "#0072b2";  // Okabe and Ito's blue, far from every color of the heat scale
 
-// From pale yellow over orange to dark red, by lightness too, so that it reads in gray. `share` is cut to 0..1.
+// From pale yellow over orange to dark red, also by lightness, so it is readable in grayscale. `share` is clamped to
+// 0..1.
 [[nodiscard]] std::string heat_color(double share);
-// Text color that is readable on it.
+// Text color with enough contrast on it.
 [[nodiscard]] std::string_view heat_ink(double share);
 
 struct AxisTick {
@@ -34,7 +35,7 @@ struct TimeAxis {
 };
 [[nodiscard]] TimeAxis time_axis(SimTime end);
 
-// Title and softer lines below it, empty ones left out; gives the y below.
+// Title and softer lines below it, skipping empty ones; returns the y below.
 double draw_picture_heading(picture::Svg& svg, double width, std::string_view title,
                             std::initializer_list<std::string_view> lines);
 

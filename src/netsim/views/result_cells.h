@@ -1,5 +1,4 @@
-// Cells and columns of the tables of a simulation: the plain number for programs, for people the number with a unit of
-// a fitting size.
+// Cells and columns of simulation tables: a plain number for programs, a number with a suitable unit for people.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@ namespace weft::netsim {
 
 [[nodiscard]] std::string format_fine_time(SimTime time);  // "812 ns", "3.142 ms"; "never" for kNever
 
-[[nodiscard]] Cell microseconds_cell(SimTime time);  // column in microseconds; nothing for kNever
-[[nodiscard]] Cell time_cell(SimTime time);          // a fact in microseconds, shown with a fitting unit
-[[nodiscard]] Cell count_cell(std::uint64_t count);  // saturates at what JSON readers take as an integer
+[[nodiscard]] Cell microseconds_cell(SimTime time);  // column in microseconds; empty for kNever
+[[nodiscard]] Cell time_cell(SimTime time);          // a fact in microseconds, shown with a suitable unit
+[[nodiscard]] Cell count_cell(std::uint64_t count);  // saturates at the largest integer that JSON readers accept
 [[nodiscard]] Cell percent_cell(double share);       // the number is in percent
 [[nodiscard]] Cell size_cell(Bytes bytes);
 

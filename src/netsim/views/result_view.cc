@@ -28,7 +28,7 @@ SimTime length_of(const SimResult& result, std::size_t transfer) {
   return result.finished[transfer] - result.started[transfer];
 }
 
-// Engines record the length of every round; those that record none are judged by whole transfers.
+// Engines record the duration of every round; without such a record, whole transfers are used.
 std::vector<SimTime> completion_times(const SimResult& result) {
   if (!result.completion_times.empty()) return result.completion_times;
   std::vector<SimTime> times;

@@ -1,5 +1,5 @@
-// A simulation's result as tables: a summary that fits a screen, the classes of links, the hottest links, the slowest
-// transfers, what bounded the run. Nothing in it depends on the machine or on how long the run took.
+// A simulation's result as tables: a summary that fits on a screen, the classes of links, the hottest links, the
+// slowest transfers, the bottleneck of the run. The output does not depend on the machine or on how long the run took.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct ResultContext {
   const RoutingOptions& routing;
   std::string where;                       // "pod32, backend fabric"
   std::string what;                        // "permutation of 10MB over 256 ranks"
-  std::vector<std::string> tags;           // by Transfer::tag: "incast", "background"; one alone needs no table
+  std::vector<std::string> tags;           // by Transfer::tag: "incast", "background"; a single one needs no table
   std::vector<std::uint32_t> connections;  // connections_by_link()
   std::size_t hottest = 10;                // rows of the table of links
   std::size_t storm_rows = 20;             // rows of the storm tree
@@ -29,7 +29,7 @@ struct ResultContext {
 // Several fidelities of the same run, coarsest first: each one's error against the next, then the last in full.
 [[nodiscard]] Document comparison_document(const ResultContext& context, std::span<const SimResult> results);
 
-// How far the completion times of `coarse` are from those of `fine`, transfer by transfer, as shares of the latter.
+// Errors of the completion times of `coarse` against those of `fine`, per transfer, as shares of the latter.
 struct FidelityError {
   std::size_t compared = 0;  // transfers that ended in both
   double mean = 0;           // of the absolute errors

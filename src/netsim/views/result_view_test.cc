@@ -113,7 +113,7 @@ TEST_F(ViewTest, SummaryHasTimesAndGoodput) {
   EXPECT_THAT(shown, HasSubstr("0000000000abcdef"));
   EXPECT_THAT(shown, HasSubstr("host0 > leaf0"));
   EXPECT_THAT(shown, HasSubstr("complete"));
-  // 1 MB in 80 us is 100 Gb/s, in 100 us 80 Gb/s: 80 % of the line.
+  // 1 MB in 80 us is 100 Gb/s, in 100 us 80 Gb/s: 80 % of line rate.
   EXPECT_THAT(shown, HasSubstr("80 %"));
   EXPECT_THAT(write(result_document(context(), result_), {.format = OutputFormat::json}),
               HasSubstr("\"schema_version\""));
@@ -139,7 +139,7 @@ TEST_F(ViewTest, UnfinishedTransfersHaveNoTime) {
   EXPECT_THAT(json, Not(HasSubstr("9223372036")));
 }
 
-TEST_F(ViewTest, NothingRecordedAtAll) {
+TEST_F(ViewTest, EmptyResult) {
   SimResult empty;
   const std::string shown = write(result_document(context(), empty), {});
   EXPECT_THAT(shown, HasSubstr("nothing was sent"));
@@ -180,7 +180,7 @@ TEST_F(ViewTest, CollisionsAreExplained) {
   EXPECT_THAT(said().front(), Not(HasSubstr("hash onto")));
 }
 
-TEST_F(ViewTest, EvenUplinksAreOversubscription) {
+TEST_F(ViewTest, EvenlyLoadedUplinksAreOversubscribed) {
   for (const std::uint32_t link : {8U, 10U}) load(link, 98);
   load(0, 60);
   EXPECT_THAT(said(), Contains(HasSubstr("bounded by the leaf uplinks")));
@@ -207,7 +207,7 @@ TEST_F(ViewTest, NicsLatencyAndIncast) {
   EXPECT_THAT(said().front(), HasSubstr("bounded by the receiver host2 (99 % busy, 1 sender)"));
 }
 
-// 10 MB at 42 Gb/s are 1905 us: one that took 2000 was held back by its host, one that took 1500 was not.
+// 10 MB at 42 Gb/s take 1905 us: a transfer that took 2000 was limited by its host, one that took 1500 was not.
 TEST(BoundTest, HostSoftware) {
   const Network network = star(2, gigabits(100), microseconds(1));
   TransferGraph graph;
@@ -289,7 +289,7 @@ TEST_F(ViewTest, LossPausesAndOrder) {
   EXPECT_THAT(said(), Contains(HasSubstr("began at leaf0 > spine0 (full egress)")));
 }
 
-TEST_F(ViewTest, PolarisationIsSeenOnSpineUplinks) {
+TEST_F(ViewTest, PolarizationIsDetectedOnSpineUplinks) {
   network_ = fat_tree({});
   result_.links.assign(network_.links().size(), {});
   for (std::size_t i = 0; i < network_.links().size(); ++i) {
@@ -326,7 +326,7 @@ TEST_F(ViewTest, SeriesAndPatterns) {
   EXPECT_THAT(shown, HasSubstr("Paused links"));
 }
 
-TEST(CollectiveViewTest, BandwidthsAsNcclTestsHasThem) {
+TEST(CollectiveViewTest, BandwidthsMatchNcclTests) {
   CollectiveContext context;
   context.operation = Collective::all_reduce;
   context.ranks = 8;

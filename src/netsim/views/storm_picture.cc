@@ -1,4 +1,4 @@
-// The storm tree as a picture: the tree on the left, when each link stood still on the right.
+// The storm tree as a picture: the tree on the left, the pause times of each link on the right.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ class StormPainter {
     return y + 22;
   }
 
-  // What rows() will take, so that the grid can be drawn below them.
+  // Height that rows() will use, so that the grid can be drawn below them.
   [[nodiscard]] double rows_height() const {
     const std::size_t shown = std::min(tree_.branches.size(), kMaxRows);
     std::set<std::uint32_t> roots;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint32_t kNothing = StormBranch::kNoParent;
 
-// Reads the log in order of time. An active stop is known by link and priority; the branch it belongs to hangs below
-// the branch of the stop that is active on its cause, if there is one.
+// Reads the log in order of time. An active pause is identified by link and priority; its branch is a child of the
+// branch of the active pause on its cause, if there is one.
 class StormReader {
  public:
   StormReader(const Network& network, SimTime end) : network_(network), end_(end) {}
@@ -47,7 +47,7 @@ class StormReader {
   void stop(const PauseRecord& record) {
     ++tree_.stops;
     const Key key(model::index_of(record.stopped), record.priority);
-    if (const auto known = active_.find(key); known != active_.end()) {  // renewed before it ran out
+    if (const auto known = active_.find(key); known != active_.end()) {  // renewed before it expired
       ++tree_.branches[known->second.branch].stops;
       return;
     }
@@ -60,7 +60,7 @@ class StormReader {
 
   void resume(Key key, SimTime at) {
     const auto known = active_.find(key);
-    if (known == active_.end()) return;  // its stop was not kept
+    if (known == active_.end()) return;  // its start was not recorded
     StormBranch& branch = tree_.branches[known->second.branch];
     branch.spans.push_back({known->second.from, at});
     branch.paused += at - known->second.from;
@@ -85,7 +85,7 @@ class StormReader {
     return add_branch(kNothing, static_cast<std::uint32_t>(known->second), record.stopped);
   }
 
-  // What would hang below a branch that closes a cycle hangs where that link stood first, the root included.
+  // Children of a branch that closes a cycle are attached where that link first occurs, the root included.
   std::uint32_t below(std::uint32_t branch, LinkId link) {
     std::uint32_t parent = branch;
     if (tree_.branches[branch].closes_cycle) {
@@ -163,7 +163,7 @@ class StormReader {
     tree_ = std::move(sorted);
   }
 
-  // With a stack of its own: a branch may be as deep as the network has links.
+  // With an explicit stack: a branch may be as deep as the network has links.
   void move_in_order(std::vector<std::uint32_t> top, std::uint32_t root,
                      std::vector<std::vector<std::uint32_t>>& children, std::vector<StormBranch>& out) {
     struct Item {

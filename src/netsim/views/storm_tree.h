@@ -1,6 +1,6 @@
-// How pauses spread: from the log of PFC stops to a tree whose root is where it began (an endpoint that would not take
-// its packets, or an egress that was full although nobody had stopped it), and whose branches are the links stopped
-// because of it. A storm that closes on itself (a deadlock) is shown as a branch that says so, and not followed again.
+// How pauses spread: converts the log of PFC pauses to a tree whose root is the origin (an endpoint that did not accept
+// its packets, or an egress that was full without being paused), and whose branches are the links paused because of it.
+// A storm that closes on itself (a deadlock) is shown as a marked branch and not followed again.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct StormSpan {
   SimTime until;
 };
 
-// A link as one cause stopped it: the same link under another cause is another branch.
+// A link paused by one cause: the same link under another cause is another branch.
 struct StormBranch {
-  LinkId link = model::kNone<LinkId>;  // whose sender was stopped
+  LinkId link = model::kNone<LinkId>;  // the link whose sender was paused
   std::uint32_t parent = kNoParent;
   std::uint32_t root = 0;  // index into StormTree::roots
   std::uint32_t depth = 0;
-  bool closes_cycle = false;  // the link is stopped further up this very branch, or is the egress it began at
+  bool closes_cycle = false;  // the link is already paused further up this branch, or is the egress at its root
   std::uint32_t stops = 0;
   SimTime first = kNever;
   SimTime paused;                // sum of the spans
@@ -33,20 +33,20 @@ struct StormBranch {
 };
 
 struct StormRoot {
-  NodeId endpoint = model::kNone<NodeId>;  // one of these two
+  NodeId endpoint = model::kNone<NodeId>;  // exactly one of these two is set
   LinkId egress = model::kNone<LinkId>;
   SimTime first = kNever;
   SimTime paused;           // over all its branches
-  std::uint32_t links = 0;  // distinct links stopped because of it
+  std::uint32_t links = 0;  // distinct links paused because of it
   std::uint32_t stops = 0;
-  std::uint32_t deepest = 0;  // hops the storm reached: 1 when only direct neighbors were stopped
+  std::uint32_t deepest = 0;  // hops the storm reached: 1 if only direct neighbors were paused
 };
 
 struct StormTree {
-  std::vector<StormRoot> roots;       // the one that cost most first
-  std::vector<StormBranch> branches;  // in the order to draw: each root's, parents before children, costly ones first
+  std::vector<StormRoot> roots;       // most expensive first
+  std::vector<StormBranch> branches;  // in drawing order: each root's, parents before children, expensive ones first
   std::uint64_t stops = 0;            // stop records seen
-  std::uint64_t not_kept = 0;         // that the run did not record
+  std::uint64_t not_kept = 0;         // not recorded by the run
   [[nodiscard]] bool empty() const { return branches.empty(); }
 };
 

@@ -32,7 +32,7 @@ SimResult result_of(std::vector<PauseRecord> pauses, std::int64_t end_us = 100) 
   return result;
 }
 
-// Host 3 stops its switch; the switch stops the one before it, and that one its host.
+// Host 3 pauses its switch; the switch pauses the one before it, and that one its host.
 TEST(StormTreeTest, ChainFromAnEndpoint) {
   const Network network = cycle();
   const StormTree tree = storm_tree(
@@ -67,7 +67,7 @@ TEST(StormTreeTest, FanOutIsSortedByCost) {
   EXPECT_EQ(tree.branches[1].paused, microseconds(10));
 }
 
-// The same link once from a full egress and once, later, because of another stop that is on: two branches.
+// The same link once from a full egress and once, later, because of another active pause: two branches.
 TEST(StormTreeTest, TwoRoots) {
   const Network network = cycle();
   const StormTree tree = storm_tree(
@@ -85,7 +85,7 @@ TEST(StormTreeTest, TwoRoots) {
   EXPECT_EQ(tree.branches[2].parent, StormBranch::kNoParent);
 }
 
-// A stop that is over does not cause what comes after it.
+// A pause that has ended does not cause later ones.
 TEST(StormTreeTest, ACauseMustBeActive) {
   const Network network = cycle();
   const StormTree tree = storm_tree(network, result_of({stop(10, down(3), kEndpoint), resume(15, down(3)),
@@ -94,12 +94,12 @@ TEST(StormTreeTest, ACauseMustBeActive) {
   for (const StormBranch& branch : tree.branches) EXPECT_EQ(branch.depth, 0U);
 }
 
-// Each switch stops the one before it, for ever: the cycle is followed once and then marked.
+// Each switch pauses the one before it, forever: the cycle is followed once and then marked.
 TEST(StormTreeTest, DeadlockDoesNotLoop) {
   const Network network = cycle();
   std::vector<PauseRecord> pauses;
   for (std::uint32_t i = 0; i < 400; ++i) {
-    const std::uint32_t at = 3 - i % 4;  // 3, 2, 1, 0, 3, ...: switch `at` stops because of the link it sends on
+    const std::uint32_t at = 3 - i % 4;  // 3, 2, 1, 0, 3, ...: switch `at` pauses because of the link it sends on
     if (i >= 4) pauses.push_back(resume(10 + i, onwards(at)));
     pauses.push_back(stop(10 + i, onwards(at), onwards((at + 1) % 4)));
   }
@@ -116,8 +116,8 @@ TEST(StormTreeTest, DeadlockDoesNotLoop) {
   EXPECT_EQ(stops, 400U);
 }
 
-// The cycle does not pass through the root: it hangs below a link that leads into it.
-TEST(StormTreeTest, CircleBelowAChain) {
+// The cycle does not pass through the root: it is attached below a link that leads into it.
+TEST(StormTreeTest, CycleBelowAChain) {
   const Network network = cycle();
   std::vector<PauseRecord> pauses = {stop(1, down(0), kEndpoint), stop(2, onwards(3), down(0))};
   for (std::uint32_t i = 0; i < 40; ++i) {
@@ -132,7 +132,7 @@ TEST(StormTreeTest, CircleBelowAChain) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(tree.branches[i].closes_cycle, i == 5);
 }
 
-TEST(StormTreeTest, RenewedStopsAreOneSpanAndOpenOnesLastToTheEnd) {
+TEST(StormTreeTest, RenewedPausesAreOneSpanAndOpenOnesLastToTheEnd) {
   const Network network = cycle();
   const StormTree tree = storm_tree(
       network, result_of({stop(10, up(0), kEndpoint), stop(20, up(0), kEndpoint), stop(30, up(0), kEndpoint)}));
@@ -142,7 +142,7 @@ TEST(StormTreeTest, RenewedStopsAreOneSpanAndOpenOnesLastToTheEnd) {
   EXPECT_EQ(tree.branches[0].paused, microseconds(90));
 }
 
-TEST(StormTreeTest, PrioritiesAreApart) {
+TEST(StormTreeTest, PrioritiesAreSeparate) {
   const Network network = cycle();
   std::vector<PauseRecord> pauses = {stop(10, down(3), kEndpoint), stop(20, onwards(2), down(3))};
   pauses[1].priority = 4;
@@ -160,7 +160,7 @@ TEST(StormTreeTest, RecordsOutOfOrderAndOutOfRange) {
   EXPECT_EQ(tree.branches[0].link, down(3));  // 40 us and, below it, 80
   EXPECT_EQ(tree.branches[1].link, onwards(2));
   EXPECT_EQ(tree.branches[1].parent, 0U);
-  EXPECT_EQ(tree.branches[2].link, up(1));  // 94 us of a cause that does not exist: the receiver's own doing
+  EXPECT_EQ(tree.branches[2].link, up(1));  // 94 us of a cause that does not exist: attributed to the receiver itself
   EXPECT_EQ(tree.roots[1].endpoint, network.link(up(1)).to);
 }
 

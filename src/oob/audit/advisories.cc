@@ -16,8 +16,8 @@ namespace weft::oob {
 namespace {
 
 constexpr std::size_t kMaxText = 400;     // bytes of one value
-constexpr std::size_t kMaxVersion = 128;  // bytes of a version; a longer one is not one
-// A number so much longer than the other at the same place is a date or a build, not a version.
+constexpr std::size_t kMaxVersion = 128;  // bytes of a version; longer text is not a version
+// A number this much longer than the other at the same position is a date or a build, not a version.
 constexpr std::size_t kOtherKindDigits = 4;
 
 // ---- versions ----
@@ -41,7 +41,7 @@ std::vector<VersionPart> parts_of(std::string_view text) {
     if (part.number) part.text.erase(0, std::min(part.text.find_first_not_of('0'), part.text.size() - 1));
     parts.push_back(std::move(part));
   }
-  // What stands before the first number is a name: "v", "BMC", "iDRAC".
+  // Text before the first number is a name: "v", "BMC", "iDRAC".
   const auto first = std::find_if(parts.begin(), parts.end(), [](const VersionPart& part) { return part.number; });
   parts.erase(parts.begin(), first);
   return parts;
@@ -52,12 +52,12 @@ std::strong_ordering compare_numbers(const std::string& a, const std::string& b)
   return a.compare(b) <=> 0;
 }
 
-// How a version compares to the same with `rest` after it.
+// How a version compares with the same version followed by `rest`.
 std::optional<std::strong_ordering> against_longer(const VersionPart& rest) {
   constexpr std::array<std::string_view, 6> kBefore = {"rc", "alpha", "beta", "pre", "dev", "preview"};
   if (rest.number) return std::strong_ordering::less;
   if (std::find(kBefore.begin(), kBefore.end(), rest.text) != kBefore.end()) return std::strong_ordering::greater;
-  if (rest.text.size() == 1) return std::strong_ordering::less;  // "1.0a" mends "1.0"
+  if (rest.text.size() == 1) return std::strong_ordering::less;  // "1.0a" is a fix of "1.0"
   return std::nullopt;
 }
 
@@ -92,7 +92,7 @@ class AdvisoryReader {
   }
 
  private:
-  // Says what is wrong with it, unknown keys too.
+  // Reports all problems, including unknown keys.
   bool is_mapping(const YamlNode& node, const std::vector<std::string_view>& keys) {
     if (node.kind != YamlNode::Kind::mapping) {
       diagnostics_.error(node.place, fmt::format("a mapping was expected, not {}", describe_kind(node)));
@@ -278,7 +278,7 @@ std::optional<std::strong_ordering> compare_versions(std::string_view a, std::st
   if (apart >= kOtherKindDigits) return std::nullopt;
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i].number != right[i].number) {
-      // "1.0-rc1" against "1.0.1": the word decides as it would at the end.
+      // "1.0-rc1" against "1.0.1": the word is compared as at the end.
       const VersionPart& word = left[i].number ? right[i] : left[i];
       const auto order = against_longer(word);
       if (!order || *order == std::strong_ordering::less) return std::nullopt;

@@ -1,4 +1,4 @@
-// Known holes in BMC firmware, held against what BMCs say they run. The list is a file of the user's:
+// Known vulnerabilities of BMC firmware, matched against the versions that BMCs report. The list is a user's file:
 //
 //   weft_advisories: 1
 //   advisories:
@@ -12,8 +12,8 @@
 //           firmware: {from: "1.0", below: "1.9.2"}     # or {at: "1.5"}, a list of these, any, or unknown
 //           with: ipmi                                  # only where IPMI over LAN is on
 //
-// Versions are compared in natural order. Where makers write them so that no order can be told, or the list does not
-// say which are affected, the verdict is "cannot tell", never "not affected".
+// Versions are compared in natural order. If a vendor's version scheme has no order, or the list does not name the
+// affected versions, the verdict is "cannot tell", never "not affected".
 #pragma once
 
 #include <compare>
@@ -29,16 +29,16 @@
 namespace weft::oob {
 
 struct FirmwareRange {
-  std::string from;   // this one and later; empty: the first
-  std::string below;  // before this one; empty: the newest
-  std::string at;     // exactly this one; then the two others are empty
+  std::string from;   // this version and later; empty: from the first
+  std::string below;  // versions before this one; empty: up to the newest
+  std::string at;     // exactly this version; the other two are then empty
 };
 
 enum class FirmwareScope : std::uint8_t { unknown, any, ranges };
 
 struct Affected {
   std::vector<std::string> manufacturers;  // patterns
-  std::string model;                       // pattern; empty: every one
+  std::string model;                       // pattern; empty: every model
   FirmwareScope scope = FirmwareScope::unknown;
   std::vector<FirmwareRange> ranges;
   bool only_with_ipmi = false;
@@ -52,16 +52,16 @@ struct Advisory {
   std::vector<Affected> affects;
 };
 
-// Nothing when the file has errors; each is reported with its place.
+// Empty if the file has errors; each is reported with its location.
 [[nodiscard]] std::optional<std::vector<Advisory>> read_advisories(const Sources& sources, FileId file,
                                                                    Diagnostics& diagnostics);
 
 enum class Verdict : std::uint8_t { not_affected, cannot_tell, affected };
-// `ipmi`: whether IPMI over LAN is on, where that is known.
+// `ipmi`: whether IPMI over LAN is on, if known.
 [[nodiscard]] Verdict judge(const Advisory& advisory, const BmcIdentity& identity, std::optional<bool> ipmi);
 
-// Natural order of vendors' version texts: "1.9.2" before "1.10", "v2.0-rc1" before "2.0", "1.0a" after "1.0". Nothing
-// when no order can be told: no digits, words against numbers, a date against a version.
+// Natural order of vendors' version strings: "1.9.2" before "1.10", "v2.0-rc1" before "2.0", "1.0a" after "1.0". Empty
+// if the order is undefined: no digits, words against numbers, a date against a version.
 [[nodiscard]] std::optional<std::strong_ordering> compare_versions(std::string_view a, std::string_view b);
 
 }  // namespace weft::oob

@@ -44,7 +44,7 @@ BmcIdentity machine(std::string maker, std::string model, std::string firmware) 
   return {std::move(maker), std::move(model), "S1", "", std::move(firmware), ""};
 }
 
-// ---- versions: what each pair means is in the vendors' own numbering ----
+// ---- versions in the vendors' own numbering ----
 
 std::string order(std::string_view a, std::string_view b) {
   const auto one = compare_versions(a, b);
@@ -58,7 +58,7 @@ std::string order(std::string_view a, std::string_view b) {
 TEST(Versions, NaturalOrder) {
   EXPECT_EQ(order("1.9.2", "1.10.0"), "<");
   EXPECT_EQ(order("7.00.60.00", "7.10.30.00"), "<");  // iDRAC
-  EXPECT_EQ(order("01.03.19", "1.3.19"), "=");        // Supermicro pads
+  EXPECT_EQ(order("01.03.19", "1.3.19"), "=");        // Supermicro pads with zeros
   EXPECT_EQ(order("v2.14.0", "2.14.0"), "=");
   EXPECT_EQ(order("BMC-3.1", "3.2"), "<");
   EXPECT_EQ(order("2.14", "2.14.0"), "<");
@@ -70,7 +70,7 @@ TEST(Versions, NaturalOrder) {
   EXPECT_EQ(order("99999999999999999999999999", "100000000000000000000000000"), "<");
 }
 
-TEST(Versions, WhatHasNoOrderCannotBeTold) {
+TEST(Versions, VersionsWithoutOrderCannotBeCompared) {
   EXPECT_EQ(order("", "1.0"), "?");
   EXPECT_EQ(order("unknown", "1.0"), "?");
   EXPECT_EQ(order("20240301", "1.9.2"), "?");  // a date against a version
@@ -80,7 +80,7 @@ TEST(Versions, WhatHasNoOrderCannotBeTold) {
   EXPECT_EQ(order(std::string(1000, '1'), "1.0"), "?");
 }
 
-TEST(Advisories, Judged) {
+TEST(Advisories, VerdictsDependOnModelAndFirmware) {
   const auto advisories = read(kFile);
   ASSERT_TRUE(advisories.has_value());
   ASSERT_EQ(advisories->size(), 2U);
@@ -100,7 +100,7 @@ TEST(Advisories, Judged) {
   EXPECT_EQ(verdict(machine("Other", "Z", "5.0")), Verdict::cannot_tell);
 }
 
-TEST(Advisories, OfIpmiAlone) {
+TEST(Advisories, IpmiAdvisoriesApplyOnlyWithIpmi) {
   const auto advisories = read(kFile);
   ASSERT_TRUE(advisories.has_value());
   const BmcIdentity any = machine("Anyone", "Any", "");
@@ -109,7 +109,7 @@ TEST(Advisories, OfIpmiAlone) {
   EXPECT_EQ(judge((*advisories)[1], any, std::nullopt), Verdict::cannot_tell);
 }
 
-TEST(Advisories, MistakesAreNamedWithTheirPlace) {
+TEST(Advisories, MistakesAreReportedWithTheirLocation) {
   const std::string good(kFile);
   const auto broken = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -135,7 +135,7 @@ TEST(Advisories, MistakesAreNamedWithTheirPlace) {
   }
 }
 
-TEST(Advisories, TheExampleCanBeRead) {
+TEST(Advisories, ShippedExampleIsValid) {
   const Result<std::string> text = read_file(source_dir() + "/examples/advisories.yaml");
   ASSERT_TRUE(text.ok());
   const auto advisories = read(*text);
@@ -146,14 +146,14 @@ TEST(Advisories, TheExampleCanBeRead) {
   };
   const BmcIdentity dell = machine("Dell Inc.", "PowerEdge XE9680", "7.10.30.00");
   const BmcIdentity supermicro = machine("Supermicro", "X13SEM-F", "01.03.19");
-  EXPECT_EQ(judge(named("CVE-2024-54085"), dell, true), Verdict::not_affected);  // Dell says so
+  EXPECT_EQ(judge(named("CVE-2024-54085"), dell, true), Verdict::not_affected);  // according to Dell
   EXPECT_EQ(judge(named("CVE-2013-4786"), dell, true), Verdict::affected);
   EXPECT_EQ(judge(named("CVE-2013-4786"), dell, false), Verdict::not_affected);
   EXPECT_EQ(judge(named("CVE-2025-7937"), supermicro, false), Verdict::cannot_tell);
   EXPECT_EQ(judge(named("CVE-2025-6198"), dell, false), Verdict::not_affected);
 }
 
-TEST(DefaultLogins, TheMakersOwnFirstAndNeverMoreThanTwo) {
+TEST(DefaultLogins, VendorLoginsComeFirstAndAtMostTwo) {
   const auto first = [](std::string_view maker) { return std::string(logins_to_try(maker).at(0)->user); };
   EXPECT_EQ(first("Supermicro"), "ADMIN");
   EXPECT_EQ(first("Super Micro Computer, Inc."), "ADMIN");
@@ -166,7 +166,7 @@ TEST(DefaultLogins, TheMakersOwnFirstAndNeverMoreThanTwo) {
   for (const DefaultLogin& login : default_logins()) EXPECT_FALSE(login.source.empty());
 }
 
-TEST(DefaultLogins, KnownOnesAreKnown) {
+TEST(DefaultLogins, FactoryLoginsAreRecognized) {
   EXPECT_TRUE(is_default_login("root", Secret("calvin")));
   EXPECT_TRUE(is_default_login("ADMIN", Secret("ADMIN")));
   EXPECT_FALSE(is_default_login("ADMIN", Secret("admin")));

@@ -22,11 +22,11 @@
 namespace weft::oob {
 namespace {
 
-constexpr Duration kProbeWait = milliseconds(1'000);  // for one datagram; on a 1G network they take less than one
+constexpr Duration kProbeWait = milliseconds(1'000);  // per datagram; on a 1G network they take less than 1 ms
 constexpr Duration kTryPause = milliseconds(3'000);   // between two factory logins: a BMC is slow and counts failures
 constexpr std::uint16_t kIpmiPort = 623;              // IANA asf-rmcp
 
-// Learns all there is to learn of one device.
+// Collects all facts about one device.
 class Gatherer {
  public:
   Gatherer(const Fleet& fleet, const AuditRequest& request, const AuditProbes& probes, std::string operation)
@@ -58,7 +58,7 @@ class Gatherer {
     if (Result<IpmiProbe> probe = probes_.ipmi(endpoint); probe.ok()) facts.ipmi = std::move(probe).value();
   }
 
-  // A session that was opened with a check has proven it; whoever is not there has none.
+  // A session opened with verification has already proven the certificate; an unreachable device has none.
   void look_at_certificate(const Endpoint& endpoint, DeviceFacts& facts) const {
     if (endpoint.protocol != Protocol::redfish) return;
     const bool refused = facts.no_session && facts.no_session->code == ErrorCode::refused;
@@ -81,13 +81,13 @@ class Gatherer {
     keep(bmc.settings(), "settings", facts.settings, facts);
     keep(bmc.users(), "accounts", facts.users, facts);
     if (facts.untold.size() < 3) return;
-    facts.no_session = facts.untold_why;  // a session in which nothing is said is none
+    facts.no_session = facts.untold_why;  // a session without any valid response counts as none
     facts.untold.clear();
   }
 
   void try_defaults(const Target& device, const Result<Credential>& credential, DeviceFacts& facts) const {
     const bool ours_works = !facts.no_session;
-    if (facts.no_session && facts.no_session->code != ErrorCode::refused) return;  // nobody there
+    if (facts.no_session && facts.no_session->code != ErrorCode::refused) return;  // unreachable
     if (ours_works && facts.stored_default) {
       facts.open_to = credential->user;
       return;
@@ -95,7 +95,7 @@ class Gatherer {
     std::vector<const DefaultLogin*> logins = logins_to_try(facts.identity ? facts.identity->manufacturer : "");
     std::size_t left = kMaxDefaultTries;
     if (!ours_works) {
-      // Our own refused login was a failure already. What is left is best spent on the account that we know.
+      // Our own refused login already counts as a failure. Spend the remaining attempt on the known account.
       --left;
       const auto is_ours = [&](const DefaultLogin* login) {
         return credential.ok() && login->user == credential->user;
@@ -104,7 +104,7 @@ class Gatherer {
     }
     bool paused = false;
     for (const DefaultLogin* login : logins) {
-      // An account has one password, and ours is another.
+      // An account has one password, and ours is a different one.
       if (ours_works && login->user == credential->user) continue;
       if (left-- == 0) return;
       if (std::exchange(paused, true) && !fleet_.clock.sleep(kTryPause)) return;
@@ -114,7 +114,7 @@ class Gatherer {
     }
   }
 
-  // Nothing if unknown: the BMC is busy or unreachable, or the journal could not be written.
+  // Empty if unknown: the BMC is busy or unreachable, or the journal could not be written.
   [[nodiscard]] std::optional<bool> try_one(const Target& device, const DefaultLogin& login) const {
     if (!write(device.name, Phase::intent, Value::map({{"user", login.user}, {"source", login.source}})).ok())
       return std::nullopt;
@@ -158,7 +158,7 @@ const AuditRule& rule_named(std::string_view id) {
   return *std::find_if(rules.begin(), rules.end(), [&](const AuditRule& rule) { return rule.id == id; });
 }
 
-// Findings of all devices, equal ones once.
+// Findings of all devices, equal ones merged.
 class Folder {
  public:
   void add(const Finding& finding, std::uint32_t target) {
@@ -288,7 +288,7 @@ std::vector<DeviceFacts> gather_facts(const Fleet& fleet, std::span<const std::u
     const Status begun = frame_tries(
         fleet, operation, Phase::begin,
         Value::map({{"devices", fleet.inventory.fold(all)}, {"count", all.size()}, {"reason", request.reason}}));
-    allowed.try_defaults = begun.ok();  // what is not written down is not done
+    allowed.try_defaults = begun.ok();  // no attempts without a journal entry
   }
   const Gatherer gatherer(fleet, allowed, probes, operation);
   (void)fan_out(static_cast<std::uint32_t>(targets.size()), fleet.width, fleet.clock,
@@ -302,7 +302,7 @@ std::vector<DeviceFacts> gather_facts(const Fleet& fleet, std::span<const std::u
 }
 
 std::vector<std::vector<std::uint32_t>> shared_passwords(const Fleet& fleet, std::span<const std::uint32_t> targets) {
-  std::map<std::string, std::vector<std::uint32_t>> by_digest;  // no passwords lie about
+  std::map<std::string, std::vector<std::uint32_t>> by_digest;  // digests instead of passwords in memory
   for (const std::uint32_t target : targets) {
     const Target& device = fleet.inventory.targets()[target];
     const Result<Credential> credential = fleet.credentials.find(device.name, device.group);
@@ -312,7 +312,7 @@ std::vector<std::vector<std::uint32_t>> shared_passwords(const Fleet& fleet, std
   for (auto& [digest, sharing] : by_digest) {
     if (sharing.size() > 1) sets.push_back(std::move(sharing));
   }
-  std::sort(sets.begin(), sets.end());  // not by digest: that would tell something
+  std::sort(sets.begin(), sets.end());  // not by digest: that order would leak information
   return sets;
 }
 

@@ -1,7 +1,7 @@
-// The hardening audit of live BMCs (row H3): what is open, weak, unlogged or out of reach, which devices have it, and
-// the command that mends it. Facts are gathered per device (audit/audit.cc), judged by pure functions (audit/rules.cc),
-// and folded by device range. Rule ids are those of `weft check` where they mean the same; OB040 and up are of live
-// devices alone.
+// Hardening audit of live BMCs: open access, weak settings, missing logging and unreachable devices, each with the
+// affected devices and the command that fixes it. Facts are collected per device (audit/audit.cc), evaluated by pure
+// functions (audit/rules.cc), and folded by device range. Rule ids are shared with `weft check` where the meaning is
+// the same; OB040 and up apply only to live devices.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@
 
 namespace weft::oob {
 
-// What the cluster file wants of its BMCs, and who we are.
+// Requirements of the cluster file on its BMCs, and our own addresses.
 struct AuditPolicy {
   std::vector<std::string> syslog;  // names and addresses of the cluster's log server; empty: none is set
   std::set<int> suites{17};         // cipher suites that may be offered
-  std::vector<Ipv4> jump_hosts;     // out-of-band addresses of the ways in
-  bool jump_only = true;            // nobody else may reach BMCs
+  std::vector<Ipv4> jump_hosts;     // out-of-band addresses of the jump hosts
+  bool jump_only = true;            // no other host may reach BMCs
   std::vector<Ipv4> our_addresses;  // of this machine
   bool advisories_given = false;
   std::vector<Advisory> advisories;
@@ -37,7 +37,7 @@ struct AuditPolicy {
 // Every IPv4 address of this machine.
 [[nodiscard]] std::vector<Ipv4> own_addresses();
 
-// Questions to the network beside the session; replaced in tests.
+// Network probes outside the session; replaced in tests.
 struct AuditProbes {
   std::function<Result<IpmiProbe>(const Endpoint&)> ipmi;
   std::function<Result<TlsFacts>(const Endpoint&)> tls;
@@ -45,20 +45,20 @@ struct AuditProbes {
 };
 [[nodiscard]] AuditProbes network_probes();
 
-// What was learnt of one device. What is empty was not learnt.
+// Facts about one device. Empty members are unknown.
 struct DeviceFacts {
   std::uint32_t target = 0;
-  std::optional<Error> no_session;  // why nobody could log in
+  std::optional<Error> no_session;  // why the login failed
   std::optional<BmcIdentity> identity;
   std::optional<BmcSettings> settings;
   std::optional<std::vector<BmcUser>> users;
-  std::vector<std::string> untold;  // "settings": asked for in a session and not given
-  std::optional<Error> untold_why;  // the last of them
+  std::vector<std::string> untold;  // "settings": requested in a session, but not returned
+  std::optional<Error> untold_why;  // error of the last of them
   std::optional<IpmiProbe> ipmi;
   std::optional<TlsFacts> tls;
-  std::optional<Ipv4> source;          // we talk to it from here
-  std::optional<std::string> open_to;  // user name of a factory login that it takes
-  bool stored_default = false;         // the credential store itself holds a factory login for it
+  std::optional<Ipv4> source;          // our source address toward it
+  std::optional<std::string> open_to;  // user name of a factory login that it accepts
+  bool stored_default = false;         // the credential store itself has a factory login for it
 };
 
 struct AuditRule {
@@ -68,10 +68,11 @@ struct AuditRule {
 };
 [[nodiscard]] const std::vector<AuditRule>& audit_rules();
 
-// One finding on one device. In `mend`, HOSTS stands for the devices of the row and CLUSTER for the cluster file.
+// One finding on one device. In `mend`, HOSTS is a placeholder for the devices of the row and CLUSTER for the cluster
+// file.
 struct Finding {
   const AuditRule* rule = nullptr;
-  Severity severity = Severity::error;  // the rule's, except for advisories, which bring their own
+  Severity severity = Severity::error;  // the rule's, except for advisories, which have their own
   std::string what;
   std::string mend;
 };
@@ -80,7 +81,7 @@ struct Finding {
 
 struct AuditRequest {
   bool try_defaults = false;
-  std::string reason;  // goes to the journal with each try
+  std::string reason;  // journaled with each attempt
 };
 
 // A row of the report.
@@ -95,16 +96,16 @@ struct AuditReport {
   [[nodiscard]] bool has_errors() const;
 };
 
-// Facts of every device, from F at a time.
+// Facts of every device, F devices in parallel.
 [[nodiscard]] std::vector<DeviceFacts> gather_facts(const Fleet& fleet, std::span<const std::uint32_t> targets,
                                                     const AuditRequest& request, const AuditProbes& probes);
-// Sets of devices that have the same password in the store.
+// Sets of devices that share a password in the store.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> shared_passwords(const Fleet& fleet,
                                                                        std::span<const std::uint32_t> targets);
 [[nodiscard]] AuditReport judge_fleet(const Fleet& fleet, const model::Cluster* cluster,
                                       std::span<const std::uint32_t> targets, const std::vector<DeviceFacts>& facts,
                                       const AuditPolicy& policy);
-// `cluster_file`: as the user gave it, for the commands that mend.
+// `cluster_file`: as given by the user, for the fix commands.
 [[nodiscard]] Document audit_document(const Inventory& inventory, const AuditReport& report, const AuditPolicy& policy,
                                       const std::string& cluster_file);
 

@@ -56,28 +56,28 @@ class AuditRulesTest : public testing::Test {
   AuditPolicy policy_;
 };
 
-TEST_F(AuditRulesTest, ASoundDeviceHasNoFindings) { EXPECT_THAT(rules(), IsEmpty()); }
+TEST_F(AuditRulesTest, HardenedDeviceHasNoFindings) { EXPECT_THAT(rules(), IsEmpty()); }
 
-TEST_F(AuditRulesTest, WhatABmcDoesNotTellIsNoFinding) {
+TEST_F(AuditRulesTest, UnreportedSettingsAreNoFindings) {
   facts_ = {};
   facts_.settings = BmcSettings{};
   EXPECT_THAT(rules(), IsEmpty());
 }
 
-TEST_F(AuditRulesTest, IpmiOnByWhatItSays) {
+TEST_F(AuditRulesTest, IpmiReportedOnIsAFinding) {
   facts_.settings->ipmi_over_lan = true;
   EXPECT_EQ(only().rule->id, "OB025");
   EXPECT_EQ(only().mend, "weft oob settings CLUSTER HOSTS --ipmi off");
 }
 
-TEST_F(AuditRulesTest, IpmiOnByWhatIsHeard) {
+TEST_F(AuditRulesTest, IpmiObservedOnIsAFinding) {
   facts_.ipmi->answered = true;
   EXPECT_THAT(only().what, HasSubstr("reports IPMI as disabled, but answers"));
   facts_.settings.reset();
   EXPECT_EQ(only().what, "has IPMI over LAN enabled");
 }
 
-TEST_F(AuditRulesTest, IpmiAsTheOnlyWayInHasNoOffSwitch) {
+TEST_F(AuditRulesTest, IpmiAsTheOnlyAccessIsNotDisabled) {
   device_.endpoint.protocol = Protocol::ipmi;
   facts_.settings->ipmi_over_lan = true;
   EXPECT_EQ(only().rule->id, "OB025");
@@ -89,12 +89,12 @@ TEST_F(AuditRulesTest, CipherSuites) {
   EXPECT_THAT(rules(), IsEmpty());
   facts_.settings->cipher_suites = {3, 17};
   EXPECT_THAT(rules(), ElementsAre("OB027"));
-  policy_.suites = {3, 17};  // the cluster file allows it
+  policy_.suites = {3, 17};  // allowed by the cluster file
   EXPECT_THAT(rules(), IsEmpty());
   policy_.suites = {0, 1, 3, 17};  // these are never allowed
   facts_.settings->cipher_suites = {0, 1, 17};
   EXPECT_THAT(rules(), ElementsAre("OB026", "OB027"));
-  facts_.ipmi->suites = {17};  // what is heard counts more than what is said
+  facts_.ipmi->suites = {17};  // observed suites take precedence over reported ones
   EXPECT_THAT(rules(), IsEmpty());
 }
 
@@ -156,13 +156,13 @@ TEST_F(AuditRulesTest, FactoryLogins) {
   EXPECT_THAT(only().mend, HasSubstr("--disable ADMIN"));
 }
 
-TEST_F(AuditRulesTest, OutOfReachOrRefused) {
+TEST_F(AuditRulesTest, UnreachableOrRefused) {
   facts_ = {};
   facts_.no_session = Error{ErrorCode::timeout, "no answer in time", {}};
   EXPECT_EQ(only().rule->id, "OB047");
   facts_.no_session = Error{ErrorCode::refused, "login refused", {}};
   EXPECT_EQ(only().rule->id, "OB048");
-  facts_.tls = TlsFacts{{"has expired"}, "TLSv1.3"};  // it was not the login
+  facts_.tls = TlsFacts{{"has expired"}, "TLSv1.3"};  // the login was not the problem
   EXPECT_EQ(only().rule->id, "OB041");
   facts_.tls.reset();
   facts_.no_session.reset();
@@ -172,7 +172,7 @@ TEST_F(AuditRulesTest, OutOfReachOrRefused) {
   EXPECT_EQ(only().what, "does not report its settings and accounts: no such thing");
 }
 
-TEST_F(AuditRulesTest, ReachedFromWhereNobodyShould) {
+TEST_F(AuditRulesTest, ReachableFromOutsideTheJumpHosts) {
   facts_.source = *parse_ipv4("10.30.1.7");
   policy_.our_addresses = {*parse_ipv4("10.30.1.7")};
   EXPECT_EQ(only().rule->id, "OB049");
@@ -195,7 +195,7 @@ TEST_F(AuditRulesTest, Firmware) {
   advisory.affects.push_back({{"Example"}, "", FirmwareScope::ranges, {{"", "1.5", ""}}, false});
   policy_.advisories = {advisory};
   EXPECT_EQ(only().rule->id, "OB045");
-  EXPECT_EQ(only().severity, Severity::warning);  // the advisory's own
+  EXPECT_EQ(only().severity, Severity::warning);  // the advisory's own severity
   EXPECT_THAT(only().mend, HasSubstr("https://example.org"));
   policy_.advisories[0].affects[0] = {{"*"}, "", FirmwareScope::any, {}, true};
   EXPECT_THAT(rules(), IsEmpty());  // IPMI is off
@@ -219,7 +219,7 @@ TEST(AuditRuleTable, IdsAreUniqueAndSorted) {
 
 // ---- a fleet ----
 
-// Knows names too: FakeConnector takes any.
+// Also checks user names: FakeConnector accepts any.
 class NamedConnector final : public BmcConnector {
  public:
   struct Try {
@@ -274,7 +274,7 @@ class AuditTest : public testing::Test {
   [[nodiscard]] std::string text(const AuditReport& report, OutputFormat format = OutputFormat::table) const {
     return write(audit_document(inventory_, report, policy_, "pod.yaml"), {.format = format});
   }
-  // How often each account was tried beside ours.
+  // Number of attempts with other accounts than ours.
   [[nodiscard]] std::size_t foreign_tries(const std::string& device) const {
     return static_cast<std::size_t>(
         std::count_if(connector_.tries.begin(), connector_.tries.end(),
@@ -292,17 +292,17 @@ class AuditTest : public testing::Test {
   const std::vector<std::uint32_t> all_{0, 1, 2};
 };
 
-TEST_F(AuditTest, ASoundFleetHasNoFindings) {
+TEST_F(AuditTest, HardenedFleetHasNoFindings) {
   const AuditReport report = audit();
   EXPECT_THAT(rules(report), IsEmpty());
   EXPECT_FALSE(report.has_errors());
   EXPECT_THAT(text(report), HasSubstr("3 devices audited, 0 unreachable; nothing found"));
   EXPECT_THAT(text(report), HasSubstr("--advisories"));
-  EXPECT_EQ(connector_.tries.size(), 3U);  // nothing but our own login
+  EXPECT_EQ(connector_.tries.size(), 3U);  // only our own login
   for (const auto& [name, machine] : connector_.machines) EXPECT_EQ(machine->sessions(), 0);
 }
 
-TEST_F(AuditTest, EqualFindingsAreOneRowWithTheCommandThatMends) {
+TEST_F(AuditTest, EqualFindingsAreOneRowWithTheFixCommand) {
   for (const char* name : {"train01", "train02"}) connector_.machines[name]->settings.ipmi_over_lan = true;
   connector_.machines["train03"]->settings.ntp = std::vector<std::string>{};
   const AuditReport report = audit();
@@ -312,7 +312,7 @@ TEST_F(AuditTest, EqualFindingsAreOneRowWithTheCommandThatMends) {
   EXPECT_THAT(text(report, OutputFormat::json), HasSubstr("\"rule\": \"OB025\""));
 }
 
-TEST_F(AuditTest, DevicesOutOfReachAreNamedAndAreNoErrorOfTheOthers) {
+TEST_F(AuditTest, UnreachableDevicesAreNamedAndDoNotAffectOthers) {
   connector_.machines.erase("train02");
   connector_.logins.erase({"train03", "weft"});
   const AuditReport report = audit();
@@ -334,8 +334,8 @@ TEST_F(AuditTest, SharedPasswordsAreCountedNotShown) {
   EXPECT_THAT(text(report, OutputFormat::json), Not(HasSubstr("one for two")));
 }
 
-TEST_F(AuditTest, OneMachineBehindTwoAddresses) {
-  connector_.machines["train03"]->identity.uuid = "UUID-train01";  // the case of letters is the BMC's
+TEST_F(AuditTest, OneMachineBehindTwoAddressesIsReported) {
+  connector_.machines["train03"]->identity.uuid = "UUID-train01";  // BMCs differ in upper and lower case
   AuditReport report = audit();
   ASSERT_THAT(rules(report), ElementsAre("OB050"));
   EXPECT_THAT(report.findings[0].targets, ElementsAre(0, 2));
@@ -345,7 +345,7 @@ TEST_F(AuditTest, OneMachineBehindTwoAddresses) {
   EXPECT_THAT(rules(audit()), IsEmpty());
 }
 
-TEST_F(AuditTest, TheOddOneOut) {
+TEST_F(AuditTest, DeviceThatDiffersFromItsPoolIsReported) {
   connector_.machines["train02"]->identity.model = "SYS-221H";
   const AuditReport report = audit();
   ASSERT_THAT(rules(report), ElementsAre("OB051"));
@@ -369,35 +369,35 @@ TEST_F(AuditTest, FactoryLoginsAreTriedOnlyWhenAsked) {
   for (const auto& [name, machine] : connector_.machines) EXPECT_EQ(machine->sessions(), 0);
 }
 
-TEST_F(AuditTest, AnUnknownMakerGetsTwoTriesWithAPause) {
+TEST_F(AuditTest, UnknownVendorGetsTwoAttemptsWithAPause) {
   for (const auto& [name, machine] : connector_.machines) machine->identity.manufacturer = "Nobody Ltd";
   EXPECT_THAT(rules(audit(true)), IsEmpty());
   EXPECT_EQ(foreign_tries("train01"), 2U);
   EXPECT_EQ(clock_.now(), milliseconds(9'000));  // one pause of three seconds each
 }
 
-TEST_F(AuditTest, ARefusedLoginOfOursCountsAsATry) {
+TEST_F(AuditTest, OwnRefusedLoginCountsAsAnAttempt) {
   for (const char* name : {"train01", "train02", "train03"}) connector_.logins.erase({name, "weft"});
   EXPECT_THAT(rules(audit(true)), ElementsAre("OB048"));
   EXPECT_EQ(foreign_tries("train01"), 1U);
 }
 
-TEST_F(AuditTest, TheOneTryLeftGoesToTheAccountThatWeKnow) {
+TEST_F(AuditTest, RemainingAttemptUsesTheKnownAccount) {
   ASSERT_TRUE(credentials_.put("train01", {"admin", Secret("rotated"), std::nullopt}).ok());
-  connector_.logins[{"train01", "admin"}] = "admin";  // back from repair, as the maker ships it
+  connector_.logins[{"train01", "admin"}] = "admin";  // back from repair, with factory settings
   const AuditReport report = audit(true);
   EXPECT_THAT(rules(report), ElementsAre("OB023", "OB048"));
 }
 
-TEST_F(AuditTest, ABusyOrDeadBmcIsNotPressed) {
+TEST_F(AuditTest, BusyOrDeadBmcGetsNoMoreAttempts) {
   connector_.machines.erase("train02");
   connector_.busy = true;
   (void)audit(true);
-  EXPECT_EQ(foreign_tries("train01"), 1U);  // busy: stopped after the first
+  EXPECT_EQ(foreign_tries("train01"), 1U);  // busy: stopped after the first attempt
   EXPECT_EQ(foreign_tries("train02"), 0U);
 }
 
-TEST_F(AuditTest, AFactoryLoginInTheStoreIsFoundWithoutATry) {
+TEST_F(AuditTest, FactoryLoginInTheStoreIsFoundWithoutAttempts) {
   connector_.logins[{"train01", "root"}] = "calvin";
   ASSERT_TRUE(credentials_.put("train01", {"root", Secret("calvin"), std::nullopt}).ok());
   const AuditReport report = audit();
@@ -409,7 +409,7 @@ TEST_F(AuditTest, AFactoryLoginInTheStoreIsFoundWithoutATry) {
   EXPECT_EQ(dialled, 1);
 }
 
-TEST_F(AuditTest, WhatIsHeardOnTheNetworkCounts) {
+TEST_F(AuditTest, NetworkProbesProduceFindings) {
   probes_.ipmi = [](const Endpoint& endpoint) -> Result<IpmiProbe> {
     if (endpoint.device != "train03") return IpmiProbe{};
     return IpmiProbe{true, false, {0, 3, 17}};
@@ -419,14 +419,14 @@ TEST_F(AuditTest, WhatIsHeardOnTheNetworkCounts) {
     ++looks;
     return TlsFacts{{"is self-signed"}, "TLSv1.2"};
   };
-  connector_.logins.erase({"train02", "weft"});  // refused: for its certificate, as it turns out
+  connector_.logins.erase({"train02", "weft"});  // refused because of its certificate
   const AuditReport report = audit();
   EXPECT_THAT(rules(report), ElementsAre("OB025", "OB026", "OB027", "OB041"));
   EXPECT_EQ(report.unreached.size(), 1U);
-  EXPECT_EQ(looks, 1);  // a checked session has proven its certificate
+  EXPECT_EQ(looks, 1);  // a verified session has proven its certificate
 }
 
-TEST_F(AuditTest, WithoutACheckTheCertificateIsLookedAt) {
+TEST_F(AuditTest, CertificateIsProbedIfTlsIsNotVerified) {
   std::vector<Target> targets = inventory_.targets();
   targets[0].endpoint.tls.verify = false;
   inventory_ = Inventory(std::move(targets), {});
@@ -434,7 +434,7 @@ TEST_F(AuditTest, WithoutACheckTheCertificateIsLookedAt) {
   EXPECT_THAT(rules(audit()), ElementsAre("OB028", "OB041"));
 }
 
-TEST_F(AuditTest, ABmcThatSaysNothingAtAllWasNotAsked) {
+TEST_F(AuditTest, BmcWithOnlyInvalidResponsesIsUnreached) {
   connector_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
     if (call != "dial") return Error{ErrorCode::invalid_input, "sent an invalid response: not JSON", {}};
     return std::nullopt;
@@ -444,7 +444,7 @@ TEST_F(AuditTest, ABmcThatSaysNothingAtAllWasNotAsked) {
   EXPECT_EQ(report.unreached.size(), 1U);
 }
 
-TEST_F(AuditTest, BehindAProxyTheNetworkIsNotAsked) {
+TEST_F(AuditTest, NetworkIsNotProbedBehindAProxy) {
   std::vector<Target> targets = inventory_.targets();
   for (Target& target : targets) target.endpoint.proxy = "socks5h://127.0.0.1:1080";
   inventory_ = Inventory(std::move(targets), {});
@@ -452,7 +452,7 @@ TEST_F(AuditTest, BehindAProxyTheNetworkIsNotAsked) {
   EXPECT_THAT(rules(audit()), IsEmpty());
 }
 
-TEST_F(AuditTest, ABmcThatTellsNothingIsNotedOnly) {
+TEST_F(AuditTest, UnreportedFactsAreOnlyNoted) {
   connector_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
     if (call == "settings") return Error{ErrorCode::invalid_input, "rubbish", {}};
     return std::nullopt;
@@ -462,13 +462,13 @@ TEST_F(AuditTest, ABmcThatTellsNothingIsNotedOnly) {
   EXPECT_FALSE(report.has_errors());
 }
 
-TEST_F(AuditTest, TwoRunsGiveTheSameBytes) {
+TEST_F(AuditTest, OutputIsDeterministic) {
   for (const auto& [name, machine] : connector_.machines) machine->settings.http = name != "train02";
   connector_.machines["train02"]->settings.ipmi_over_lan = true;
   EXPECT_EQ(text(audit(), OutputFormat::json), text(audit(), OutputFormat::json));
 }
 
-// ---- the cluster's own words ----
+// ---- policy from the cluster file ----
 
 TEST(AuditPolicyTest, ComesFromTheClusterFile) {
   const std::unique_ptr<model::Loaded> loaded = model::load_cluster(source_dir() + "/examples/pod16.yaml", {});
@@ -480,7 +480,7 @@ TEST(AuditPolicyTest, ComesFromTheClusterFile) {
   EXPECT_TRUE(policy.jump_only);
 }
 
-TEST(AuditIdentity, TheCatalogModelIsHeldAgainstWhatTheMachineSays) {
+TEST(AuditIdentity, ReportedModelIsComparedWithTheCatalog) {
   const std::unique_ptr<model::Loaded> loaded =
       model::load_cluster_text("c.yaml",
                                "weft: 1\nname: c\nprofile: converged\npools:\n"
@@ -504,7 +504,7 @@ TEST(AuditIdentity, TheCatalogModelIsHeldAgainstWhatTheMachineSays) {
               HasSubstr("is Dell Inc. PowerEdge XE9680, but the design has"));
 }
 
-TEST(AuditIdentity, TheInventoryNamesPlaceAndFeeds) {
+TEST(AuditIdentity, InventoryNamesLocationAndFeeds) {
   const std::unique_ptr<model::Loaded> loaded = model::load_cluster(source_dir() + "/examples/pod16.yaml", {});
   ASSERT_NE(loaded->cluster, nullptr);
   Diagnostics diagnostics;
@@ -515,7 +515,7 @@ TEST(AuditIdentity, TheInventoryNamesPlaceAndFeeds) {
   EXPECT_THAT(text, testing::ContainsRegex("train001 +10\\.[0-9.]+ +redfish +server +train +[^ ]+ +1, 2, 3 +hgx-h100"));
   bool trouble = true;
   (void)probed_document(*inventory, *loaded->cluster, {first}, {{first, {"A", "B", "C", "D", "1", ""}}}, {}, trouble);
-  EXPECT_FALSE(trouble);  // a generic model has no maker
+  EXPECT_FALSE(trouble);  // a generic model has no manufacturer
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace weft::oob {
 namespace {
 
-// Letters and digits alone, in lower case: "Super Micro Computer, Inc." and "Supermicro" meet.
+// Lower-case letters and digits only: "Super Micro Computer, Inc." and "Supermicro" become comparable.
 std::string squeezed(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -21,7 +21,7 @@ std::string squeezed(std::string_view text) {
   return out;
 }
 
-// What firmware holds until somebody writes a number there (DMTF DSP0134 leaves the text to the maker).
+// Firmware placeholders for a missing number (DMTF DSP0134 leaves the text to the vendor).
 bool is_placeholder(std::string_view value) {
   constexpr std::array<std::string_view, 10> kFillers = {
       "tobefilledbyoem", "defaultstring",      "notspecified", "notavailable", "none", "unknown", "na",
@@ -42,7 +42,7 @@ bool is_same_maker(std::string_view plan, std::string_view told_name) {
   return is_hpe(a) && is_hpe(b);
 }
 
-// Catalog names say more than a BMC does ("DGX H100 system"): the words with a digit in them must be there.
+// Catalog names are longer than BMC names ("DGX H100 system"): only words with a digit must match.
 bool is_same_model(std::string_view plan, std::string_view told_name) {
   const std::string whole = squeezed(told_name);
   const std::string planned = squeezed(plan);
@@ -126,7 +126,7 @@ std::vector<SharedIdentity> shared_identities(const Identities& identities) {
   std::map<std::string, std::vector<std::uint32_t>> serials;
   for (const auto& [target, identity] : identities) {
     if (!is_placeholder(identity.uuid)) uuids[squeezed(identity.uuid)].push_back(target);
-    // Serial numbers are a maker's own.
+    // Serial numbers are unique only per vendor.
     if (!is_placeholder(identity.serial))
       serials[told(identity.serial) + " (" + told(identity.manufacturer) + ")"].push_back(target);
   }
@@ -147,7 +147,7 @@ std::string model_mismatch(const model::Cluster& cluster, const Target& target, 
 }
 
 std::vector<OddOneOut> odd_ones_out(const Inventory& inventory, const Identities& identities) {
-  // Pool and planned model together: overrides of single hosts are other machines on purpose.
+  // By pool and planned model: overrides of single hosts are different machines on purpose.
   std::map<std::pair<std::string, std::string>, Consolidation> groups;
   for (const auto& [target, identity] : identities) {
     const Target& device = inventory.targets()[target];

@@ -1,6 +1,6 @@
-// Who answers where: the identities that BMCs tell, held against each other and against the plan. Two addresses with
-// one serial number are a cabling or address mistake, and power to one of them goes to the other; a machine that is not
-// the model of the plan has other power and other parts.
+// Compares the identities that BMCs report with each other and with the plan. Two addresses with one serial number are
+// a cabling or address mistake, and a power command to one reaches the other; a machine of another model than planned
+// has a different power draw and different parts.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ struct SharedIdentity {
   std::string value;  // printable
   std::vector<std::uint32_t> targets;
 };
-// Values that makers leave in place of one ("To be filled by O.E.M.", zeros) do not count.
+// Placeholder values of vendors ("To be filled by O.E.M.", zeros) do not count.
 [[nodiscard]] std::vector<SharedIdentity> shared_identities(const Identities& identities);
 
-// How the machine differs from the catalog's model of it, or "". A generic model is held against no name.
+// How the machine differs from its catalog model, or "". Names are not compared with a generic model.
 [[nodiscard]] std::string model_mismatch(const model::Cluster& cluster, const Target& target,
                                          const BmcIdentity& identity);
 
-// Those that tell another manufacturer or model than most of their group (of three and more).
+// Devices that report another manufacturer or model than most of their group (of three and more).
 struct OddOneOut {
   std::uint32_t target = 0;
   std::string what;  // "Dell R760, while 15 of 16 in train are Supermicro SYS-821GE"
 };
 [[nodiscard]] std::vector<OddOneOut> odd_ones_out(const Inventory& inventory, const Identities& identities);
 
-// Every device: address, protocol, role, place, feeds, model.
+// All devices: address, protocol, role, location, feeds, model.
 [[nodiscard]] Document inventory_document(const Inventory& inventory, const std::vector<std::uint32_t>& targets);
-// The same with what was read live; `trouble` is set when something does not fit.
+// The same with live data; `trouble` is set on any mismatch.
 [[nodiscard]] Document probed_document(const Inventory& inventory, const model::Cluster& cluster,
                                        const std::vector<std::uint32_t>& targets, const Identities& identities,
                                        const std::vector<Unreached>& unreached, bool& trouble);

@@ -33,10 +33,10 @@ constexpr std::uint8_t kAdministrator = 0x04;
 constexpr std::size_t kSessionHeader = 14;  // RMCP 4, authentication type 1, sequence 4, session 4, length 1
 constexpr std::size_t kListChunk = 16;
 constexpr std::uint8_t kListEntries = 64;  // the index has six bits
-constexpr int kTries = 2;                  // UDP loses things
+constexpr int kTries = 2;                  // UDP loses datagrams
 constexpr std::uint8_t kTag = 0x57;
 
-// The two's complement that makes the sum nothing (section 13.8).
+// The two's complement that makes the sum zero (section 13.8).
 std::uint8_t checksum(std::span<const std::uint8_t> bytes) {
   unsigned sum = 0;
   for (const std::uint8_t byte : bytes) sum += byte;
@@ -64,7 +64,7 @@ bool starts_with_rmcp(std::span<const std::uint8_t> reply, std::uint8_t class_of
   return reply.size() >= 4 && reply[0] == kRmcp[0] && reply[2] == kRmcp[2] && reply[3] == class_of_message;
 }
 
-// The data of a reply to `command` after its completion code, when that is 0 and all sums hold.
+// The data of a reply to `command` after its completion code, if that is 0 and all checksums are valid.
 std::optional<std::span<const std::uint8_t>> data_of(std::span<const std::uint8_t> reply, std::uint8_t command,
                                                      std::uint8_t sequence) {
   if (!starts_with_rmcp(reply, kClassIpmi) || reply.size() < kSessionHeader + 8) return std::nullopt;
@@ -86,19 +86,19 @@ std::optional<std::span<const std::uint8_t>> data_of(std::span<const std::uint8_
   return body.subspan(4, body.size() - 5);
 }
 
-// A UDP socket that hears one address alone.
+// A UDP socket connected to one address.
 class Line {
  public:
   Status open(const std::string& host, std::uint16_t port) {
     const Lookup found = look_up_host(host, port, SOCK_DGRAM);
     if (found.error != 0) return Error{ErrorCode::unavailable, "the host name does not resolve", host};
-    Connection made = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
+    Connection made = connect_socket(*found.list, Deadline());  // UDP: connect() does not block
     if (!made.ok()) return Error{ErrorCode::unavailable, "no route to the host", host};
     socket_ = std::move(made.socket);
     return {};
   }
 
-  // Sends until `is_reply` takes what comes, or the tries are spent. False at once when nobody listens on the port.
+  // Retransmits until `is_reply` accepts a datagram or the attempts are used up. False at once if the port is closed.
   bool ask(const Bytes8& request, Duration wait, const std::function<bool(std::span<const std::uint8_t>)>& is_reply) {
     for (int attempt = 0; attempt < kTries; ++attempt) {
       if (send(socket_.get(), request.data(), request.size(), 0) < 0 && errno == ECONNREFUSED) return false;
@@ -127,7 +127,7 @@ void ask_suites(Line& line, Duration wait, IpmiProbe& probe) {
       chunk = read_cipher_suites(reply, sequence);
       return chunk.has_value();
     });
-    if (!answered) return;  // half a list is none
+    if (!answered) return;  // an incomplete list is discarded
     probe.answered = true;
     records.insert(records.end(), chunk->begin(), chunk->end());
     if (chunk->size() < kListChunk) break;
@@ -154,7 +154,7 @@ bool is_presence_pong(std::span<const std::uint8_t> reply, std::uint8_t tag) {
 }
 
 Bytes8 auth_capabilities_request(std::uint8_t sequence) {
-  const std::array<std::uint8_t, 2> data = {0x80U | kThisChannel, kAdministrator};  // 80h: tell of IPMI 2.0 too
+  const std::array<std::uint8_t, 2> data = {0x80U | kThisChannel, kAdministrator};  // 80h: include IPMI 2.0 data
   return sessionless(kGetAuthCapabilities, sequence, data);
 }
 
@@ -170,7 +170,7 @@ std::optional<AuthCapabilities> read_auth_capabilities(std::span<const std::uint
 }
 
 Bytes8 cipher_suites_request(std::uint8_t sequence, std::uint8_t index) {
-  // Payload type 0 is IPMI; 80h asks for the list by suite.
+  // Payload type 0 is IPMI; 80h requests the list by suite.
   const std::array<std::uint8_t, 3> data = {kThisChannel, 0x00, static_cast<std::uint8_t>(0x80U | (index & 0x3FU))};
   return sessionless(kGetCipherSuites, sequence, data);
 }
@@ -188,7 +188,7 @@ std::optional<std::vector<int>> suites_of(std::span<const std::uint8_t> records)
   for (std::size_t i = 0; i < records.size();) {
     const bool standard = records[i] == kStandard;
     if (!standard && records[i] != kMakers) return std::nullopt;
-    const std::size_t header = standard ? 2 : 5;  // start, number, and the maker's IANA number
+    const std::size_t header = standard ? 2 : 5;  // start, number, and the vendor's IANA number
     if (records.size() - i < header) return std::nullopt;
     if (standard) suites.push_back(records[i + 1]);
     // The algorithms: tags 00 authentication, 01 integrity, 10 confidentiality in the two upper bits.

@@ -1,7 +1,7 @@
-// Whether a machine answers IPMI over the network to somebody without a login, and what it offers him: the questions a
-// scanner asks. Three datagrams that need no session: the presence ping of RMCP (ASF 2.0, section 3.2.4), Get Channel
-// Authentication Capabilities (IPMI 2.0, section 22.13) and Get Channel Cipher Suites (section 22.15). Nothing is
-// changed and nobody is logged in. Replies are read strictly: what is not such a reply is none.
+// Checks whether a machine answers IPMI over LAN without a login, and what it offers, as a scanner does. Three
+// datagrams that need no session: the presence ping of RMCP (ASF 2.0, section 3.2.4), Get Channel Authentication
+// Capabilities (IPMI 2.0, section 22.13) and Get Channel Cipher Suites (section 22.15). Changes nothing and does not
+// log in. Replies are parsed strictly; malformed ones are ignored.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ namespace weft::oob {
 struct IpmiProbe {
   bool answered = false;                // to any of the three
   std::optional<bool> anonymous_login;  // a null user with a null password may log in
-  std::vector<int> suites;              // cipher suites on offer, ascending; empty when it did not say
+  std::vector<int> suites;              // cipher suites offered, ascending; empty if not reported
 };
 
-// Sends and waits for at most `wait` each, twice. An error only when the address makes no sense or there is no route;
-// silence is an answer.
+// Sends each request at most twice and waits at most `wait` each time. An error only if the address is invalid or there
+// is no route; no response is a valid result.
 [[nodiscard]] Result<IpmiProbe> probe_open_ipmi(const std::string& host, std::uint16_t port, Duration wait);
 
-// The datagrams and their replies, for tests and fuzzing.
+// Requests and reply parsers, for tests and fuzzing.
 using Bytes8 = std::vector<std::uint8_t>;
 [[nodiscard]] Bytes8 presence_ping(std::uint8_t tag);
 [[nodiscard]] bool is_presence_pong(std::span<const std::uint8_t> reply, std::uint8_t tag);
@@ -42,9 +42,9 @@ struct AuthCapabilities {
                                                                      std::uint8_t sequence);
 
 [[nodiscard]] Bytes8 cipher_suites_request(std::uint8_t sequence, std::uint8_t index);  // index 0..63
-// The next 16 bytes of the list, fewer at its end; nothing when it is no such reply.
+// The next 16 bytes of the list, fewer at its end; empty if it is not such a reply.
 [[nodiscard]] std::optional<Bytes8> read_cipher_suites(std::span<const std::uint8_t> reply, std::uint8_t sequence);
-// The numbers of the standard suites in the records (table 22-18), ascending; nothing when they make no sense.
+// Ids of the standard suites in the records (table 22-18), ascending; empty if the records are invalid.
 [[nodiscard]] std::optional<std::vector<int>> suites_of(std::span<const std::uint8_t> records);
 
 }  // namespace weft::oob

@@ -24,7 +24,7 @@ std::uint8_t complement(const Bytes8& bytes, std::size_t first, std::size_t last
   return static_cast<std::uint8_t>(0x100U - (sum & 0xFFU));
 }
 
-// A reply to `request` outside any session, put together from the tables of IPMI 2.0 section 13.
+// A reply to `request` outside any session, built from the tables of IPMI 2.0 section 13.
 Bytes8 reply_to(const Bytes8& request, const Bytes8& data, std::uint8_t completion = 0) {
   Bytes8 reply = {0x06, 0x00, 0xFF, 0x07, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x81, 0x1C};
   reply.push_back(complement(reply, 14, 16));
@@ -35,12 +35,12 @@ Bytes8 reply_to(const Bytes8& request, const Bytes8& data, std::uint8_t completi
   return reply;
 }
 
-TEST(IpmiProbe, ThePingIsTheOneOfTheStandard) {
+TEST(IpmiProbe, PingMatchesTheStandard) {
   // ASF 2.0 section 3.2.4.2; ipmiutil and rmcpping send the same.
   EXPECT_THAT(presence_ping(0xFF), ElementsAre(0x06, 0x00, 0xFF, 0x06, 0x00, 0x00, 0x11, 0xBE, 0x80, 0xFF, 0x00, 0x00));
 }
 
-TEST(IpmiProbe, TheQuestionForCapabilitiesIsTheOneThatIpmitoolSends) {
+TEST(IpmiProbe, CapabilitiesRequestMatchesIpmitool) {
   // ipmitool -vvv mc info, first datagram, with our sequence number.
   EXPECT_THAT(auth_capabilities_request(0),
               ElementsAre(0x06, 0x00, 0xFF, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x20,
@@ -51,7 +51,7 @@ TEST(IpmiProbe, TheQuestionForCapabilitiesIsTheOneThatIpmitoolSends) {
   EXPECT_EQ(complement(suites, 17, suites.size()), 0);
 }
 
-TEST(IpmiProbe, APongIsReadStrictly) {
+TEST(IpmiProbe, PongIsParsedStrictly) {
   Bytes8 pong = {0x06, 0x00, 0xFF, 0x06, 0x00, 0x00, 0x11, 0xBE, 0x40, 0x57, 0x00, 0x10, 0x00, 0x00,
                  0x11, 0xBE, 0x00, 0x00, 0x00, 0x00, 0x81, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
   EXPECT_TRUE(is_presence_pong(pong, 0x57));
@@ -67,7 +67,7 @@ TEST(IpmiProbe, APongIsReadStrictly) {
   EXPECT_FALSE(is_presence_pong(pong, 0x57));
 }
 
-TEST(IpmiProbe, CapabilitiesAreReadStrictly) {
+TEST(IpmiProbe, CapabilitiesAreParsedStrictly) {
   const Bytes8 request = auth_capabilities_request(7);
   // Channel 1; 2.0 data, MD5; anonymous login, null users; IPMI 2.0.
   const Bytes8 data = {0x01, 0x84, 0x03, 0x02, 0, 0, 0, 0};
@@ -97,7 +97,7 @@ TEST(IpmiProbe, CapabilitiesAreReadStrictly) {
 }
 
 TEST(IpmiProbe, SuitesAreReadFromTheirRecords) {
-  // Table 22-18 and table 22-20: suites 0, 3 and 17, and one of a maker (IANA 10876).
+  // Table 22-18 and table 22-20: suites 0, 3 and 17, and a vendor's (IANA 10876).
   const Bytes8 records = {0xC0, 0x00, 0x00, 0x40, 0x80, 0xC0, 0x11, 0x03, 0x44, 0x81, 0xC1, 0x80,
                           0x7C, 0x2A, 0x00, 0x01, 0x41, 0x81, 0xC0, 0x03, 0x01, 0x41, 0x81};
   EXPECT_THAT(suites_of(records).value_or(std::vector<int>{-1}), ElementsAre(0, 3, 17));
@@ -108,7 +108,7 @@ TEST(IpmiProbe, SuitesAreReadFromTheirRecords) {
   EXPECT_FALSE(suites_of(Bytes8{0xC2, 0x01, 0x01}));
 }
 
-// A BMC's port: answers each datagram with what the script says, or not at all.
+// A fake BMC port: answers each datagram as scripted, or not at all.
 class Responder {
  public:
   explicit Responder(std::function<std::vector<Bytes8>(const Bytes8&)> script) : script_(std::move(script)) {
@@ -160,7 +160,7 @@ class Responder {
 
 bool asks(const Bytes8& request, std::uint8_t command) { return request.size() > 19 && request[19] == command; }
 
-TEST(IpmiProbeConcurrent, ABmcThatTellsAll) {
+TEST(IpmiProbeConcurrent, FullResponsesAreParsed) {
   const Responder bmc([](const Bytes8& request) -> std::vector<Bytes8> {
     if (asks(request, 0x38)) return {reply_to(request, {0x01, 0x84, 0x04, 0x02, 0, 0, 0, 0})};
     if (!asks(request, 0x54)) return {};
@@ -170,7 +170,7 @@ TEST(IpmiProbeConcurrent, ABmcThatTellsAll) {
       first.insert(first.end(), record.begin(), record.end());
     }
     first.push_back(0xC0);
-    if (request[22] == 0x80) return {{0xFF}, reply_to(request, first)};  // rubbish first
+    if (request[22] == 0x80) return {{0xFF}, reply_to(request, first)};  // garbage first
     return {reply_to(request, {0x01, 0x11, 0x03, 0x44, 0x81})};
   });
   const Result<IpmiProbe> probe = probe_open_ipmi("127.0.0.1", bmc.port(), milliseconds(500));
@@ -180,7 +180,7 @@ TEST(IpmiProbeConcurrent, ABmcThatTellsAll) {
   EXPECT_THAT(probe->suites, ElementsAre(0, 1, 2, 17));
 }
 
-TEST(IpmiProbeConcurrent, OneThatAnswersThePingAlone) {
+TEST(IpmiProbeConcurrent, PingOnlyResponseIsAnswered) {
   const Responder bmc([](const Bytes8& request) -> std::vector<Bytes8> {
     if (request[3] != 0x06) return {};
     return {{0x06, 0x00, 0xFF, 0x06, 0x00, 0x00, 0x11, 0xBE, 0x40, request[9], 0x00, 0x10, 0x00, 0x00,
@@ -192,12 +192,12 @@ TEST(IpmiProbeConcurrent, OneThatAnswersThePingAlone) {
   EXPECT_THAT(probe->suites, IsEmpty());
 }
 
-TEST(IpmiProbeConcurrent, SilenceAndRubbishAreNoAnswer) {
+TEST(IpmiProbeConcurrent, SilenceAndGarbageAreNoResponse) {
   const Responder silent([](const Bytes8&) -> std::vector<Bytes8> { return {}; });
   const Result<IpmiProbe> quiet = probe_open_ipmi("127.0.0.1", silent.port(), milliseconds(30));
   ASSERT_TRUE(quiet.ok());
   EXPECT_FALSE(quiet->answered);
-  EXPECT_EQ(silent.heard(), 4);  // two questions, each twice
+  EXPECT_EQ(silent.heard(), 4);  // two requests, each sent twice
   const Responder rubbish([](const Bytes8& request) -> std::vector<Bytes8> {
     return {request, {}, Bytes8(400, 0xC0)};
   });
@@ -206,7 +206,7 @@ TEST(IpmiProbeConcurrent, SilenceAndRubbishAreNoAnswer) {
   EXPECT_FALSE(noise->answered);
 }
 
-TEST(IpmiProbeConcurrent, AnEndlessListEnds) {
+TEST(IpmiProbeConcurrent, EndlessCipherSuiteListIsBounded) {
   const Responder bmc([](const Bytes8& request) -> std::vector<Bytes8> {
     if (asks(request, 0x38)) return {reply_to(request, {0x01, 0x84, 0x04, 0x02, 0, 0, 0, 0})};
     Bytes8 full = {0x01};
@@ -219,7 +219,7 @@ TEST(IpmiProbeConcurrent, AnEndlessListEnds) {
   EXPECT_LE(bmc.heard(), 65);
 }
 
-TEST(IpmiProbe, NobodyListens) {
+TEST(IpmiProbe, ClosedPortIsNoResponse) {
   std::uint16_t port = 0;
   {
     const Responder gone([](const Bytes8&) -> std::vector<Bytes8> { return {}; });

@@ -1,4 +1,4 @@
-// What the facts of one device amount to.
+// Audit rules: evaluates the facts of one device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const AuditRule& rule(std::string_view id) {
   return *found;
 }
 
-// "tls://10.0.0.1:6514" and "10.0.0.1" name one server.
+// "tls://10.0.0.1:6514" and "10.0.0.1" are the same server.
 std::string host_part(std::string_view target) {
   if (const std::size_t scheme = target.find("://"); scheme != std::string_view::npos) target.remove_prefix(scheme + 3);
   if (target.starts_with('[')) return std::string(target.substr(1, target.find(']') - 1));
@@ -27,7 +27,7 @@ std::string host_part(std::string_view target) {
   return std::string(target);
 }
 
-// Judges one device; each member looks at one thing.
+// Evaluates one device; each member checks one aspect.
 class Judge {
  public:
   Judge(const Target& device, const DeviceFacts& facts, const AuditPolicy& policy)
@@ -52,7 +52,7 @@ class Judge {
   }
 
   void reach() {
-    // Where the certificate is what stands in the way, that is the finding.
+    // If the certificate prevented the login, that is the finding.
     const bool by_certificate =
         device_.endpoint.tls.verify && facts_.tls && !facts_.tls->problems.empty() && facts_.no_session;
     if (facts_.no_session && !by_certificate) {
@@ -110,7 +110,7 @@ class Judge {
   }
 
   void ciphers() {
-    // What was heard without a login is what counts; else what the BMC says.
+    // The probe without a login takes precedence over the BMC's own report.
     std::vector<int> suites;
     if (facts_.ipmi && !facts_.ipmi->suites.empty()) suites = facts_.ipmi->suites;
     if (suites.empty() && facts_.settings) suites = facts_.settings->cipher_suites;
@@ -203,7 +203,7 @@ class Judge {
     }
   }
 
-  // What hurts only with IPMI on needs no update.
+  // Advisories that apply only with IPMI on are fixed by disabling IPMI.
   [[nodiscard]] std::string mend_firmware(const Advisory& advisory) const {
     const bool ipmi_alone = std::all_of(advisory.affects.begin(), advisory.affects.end(),
                                         [](const Affected& affected) { return affected.only_with_ipmi; });

@@ -57,7 +57,7 @@ std::string problem_text(long code) {
   }
 }
 
-// Every problem of the chain, not the first alone.
+// All problems of the chain, not only the first.
 int note_problem(int good, X509_STORE_CTX* store) {
   if (good == 1) return 1;
   const int index = SSL_get_ex_data_X509_STORE_CTX_idx();
@@ -65,7 +65,7 @@ int note_problem(int good, X509_STORE_CTX* store) {
   auto* problems = static_cast<std::vector<std::string>*>(SSL_get_app_data(ssl));
   std::string text = problem_text(X509_STORE_CTX_get_error(store));
   if (std::find(problems->begin(), problems->end(), text) == problems->end()) problems->push_back(std::move(text));
-  return 1;  // go on: the handshake is only for looking
+  return 1;  // continue: the handshake only collects problems
 }
 
 Status shake_hands(SSL* ssl, const FileDescriptor& line, Deadline deadline, const std::string& device) {
@@ -84,7 +84,7 @@ Status shake_hands(SSL* ssl, const FileDescriptor& line, Deadline deadline, cons
 void expect_name(SSL* ssl, const std::string& host) {
   X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl);
   if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1) return;
-  std::string name = host;  // the macro SSL_set_tlsext_host_name casts; this is what it does
+  std::string name = host;  // the macro SSL_set_tlsext_host_name casts; this is its expansion
   (void)SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
   (void)X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
 }
@@ -115,7 +115,7 @@ Result<TlsFacts> probe_tls(const Endpoint& endpoint) {
   if (shown == nullptr) {
     facts.problems.emplace_back("is missing");
   } else if (!endpoint.tls.pin.empty()) {
-    // A pinned key proves itself, whoever signed it.
+    // A pinned key is valid regardless of its issuer.
     facts.problems.clear();
     if (endpoint.tls.pin.find(pin_of_certificate(shown)) == std::string::npos)
       facts.problems.emplace_back("has another key than the pinned one");

@@ -1,5 +1,5 @@
-// What is wrong with the certificate a BMC shows, found by a handshake that sends no login: an audit must not hand a
-// password to whoever sits in between to learn that he is there.
+// Problems of a BMC's TLS certificate, found by a handshake without a login: the audit must not expose a password to a
+// man in the middle in order to detect it.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace weft::oob {
 
 struct TlsFacts {
-  std::vector<std::string> problems;  // "is self-signed", "expired"; empty: proven by the endpoint's trust
+  std::vector<std::string> problems;  // "is self-signed", "expired"; empty: verified against the endpoint's trust
   std::string protocol;               // "TLSv1.3"
 };
 
-// Checks against the endpoint's pin, its CA file, or the system's certificates, and the name or address dialled. An
-// error when no handshake came about.
+// Checks against the endpoint's pin, its CA file or the system's certificates, and against the name or address dialed.
+// An error if the handshake failed.
 [[nodiscard]] Result<TlsFacts> probe_tls(const Endpoint& endpoint);
 
 }  // namespace weft::oob

@@ -69,7 +69,7 @@ Certificate certify(EVP_PKEY* key, const char* name, EVP_PKEY* signer, X509* iss
   return certificate;
 }
 
-// A port that shakes hands with whoever comes, shows its certificate and hears what else is said.
+// A TLS server that accepts every handshake, shows its certificate and counts clients that send data.
 class TlsServer {
  public:
   TlsServer(EVP_PKEY* key, X509* certificate) : context_(SSL_CTX_new(TLS_server_method())) {
@@ -131,7 +131,7 @@ class TlsServer {
 class TlsProbeConcurrentTest : public testing::Test {
  protected:
   void SetUp() override {
-    (void)std::signal(SIGPIPE, SIG_IGN);  // the probe hangs up while the server still sends tickets
+    (void)std::signal(SIGPIPE, SIG_IGN);  // the probe closes the connection while the server still sends tickets
     ca_ = certify(ca_key_.get(), "our authority", ca_key_.get(), nullptr, {.authority = true});
     path_ = testing::TempDir() + fmt::format("audit_tls_probe_test.{}.{}.pem", getpid(),
                                              testing::UnitTest::GetInstance()->current_test_info()->name());
@@ -151,17 +151,17 @@ class TlsProbeConcurrentTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(TlsProbeConcurrentTest, AProvenCertificateHasNoProblems) {
+TEST_F(TlsProbeConcurrentTest, VerifiedCertificateHasNoProblems) {
   const Certificate good = signed_by_us(key_.get(), {});
   const TlsServer server(key_.get(), good.get());
   const Result<TlsFacts> facts = probe_tls(server.endpoint(path_));
   ASSERT_TRUE(facts.ok()) << facts.error().message;
   EXPECT_THAT(facts->problems, IsEmpty());
   EXPECT_EQ(facts->protocol, "TLSv1.3");
-  EXPECT_EQ(server.heard(), 0);  // nothing but the handshake was sent
+  EXPECT_EQ(server.heard(), 0);  // only the handshake was sent
 }
 
-TEST_F(TlsProbeConcurrentTest, SelfSigned) {
+TEST_F(TlsProbeConcurrentTest, SelfSignedIsReported) {
   const Certificate own = certify(key_.get(), "bmc", key_.get(), nullptr, {});
   const TlsServer server(key_.get(), own.get());
   const Result<TlsFacts> facts = probe_tls(server.endpoint(path_));
@@ -169,7 +169,7 @@ TEST_F(TlsProbeConcurrentTest, SelfSigned) {
   EXPECT_THAT(facts->problems, ElementsAre("is self-signed"));
 }
 
-TEST_F(TlsProbeConcurrentTest, EveryProblemIsTold) {
+TEST_F(TlsProbeConcurrentTest, AllProblemsAreReported) {
   const Certificate bad = signed_by_us(key_.get(), {.from_days = -10, .to_days = -1, .address = "IP:10.0.0.1"});
   const TlsServer server(key_.get(), bad.get());
   const Result<TlsFacts> facts = probe_tls(server.endpoint(path_));
@@ -177,7 +177,7 @@ TEST_F(TlsProbeConcurrentTest, EveryProblemIsTold) {
   EXPECT_THAT(facts->problems, ElementsAre("has expired", "is for another name or address"));
 }
 
-TEST_F(TlsProbeConcurrentTest, OfAnotherAuthority) {
+TEST_F(TlsProbeConcurrentTest, UnknownAuthorityIsReported) {
   const Key other_key = new_key();
   const Certificate other = certify(other_key.get(), "theirs", other_key.get(), nullptr, {.authority = true});
   const Certificate theirs = certify(key_.get(), "bmc", other_key.get(), other.get(), {});
@@ -187,7 +187,7 @@ TEST_F(TlsProbeConcurrentTest, OfAnotherAuthority) {
   EXPECT_THAT(facts->problems, ElementsAre("comes from an issuer that is not trusted"));
 }
 
-TEST_F(TlsProbeConcurrentTest, APinnedKeyProvesItself) {
+TEST_F(TlsProbeConcurrentTest, PinnedKeyIsTrusted) {
   const Certificate own = certify(key_.get(), "bmc", key_.get(), nullptr, {});
   const TlsServer server(key_.get(), own.get());
   Endpoint endpoint = server.endpoint(path_);
@@ -195,7 +195,7 @@ TEST_F(TlsProbeConcurrentTest, APinnedKeyProvesItself) {
   Result<TlsFacts> facts = probe_tls(endpoint);
   ASSERT_TRUE(facts.ok());
   EXPECT_THAT(facts->problems, ElementsAre("has another key than the pinned one"));
-  // As `openssl x509 -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` has it.
+  // Computed like `openssl x509 -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`.
   unsigned char* der = nullptr;
   const int size = i2d_PUBKEY(key_.get(), &der);
   std::array<unsigned char, 32> digest{};
@@ -209,7 +209,7 @@ TEST_F(TlsProbeConcurrentTest, APinnedKeyProvesItself) {
   EXPECT_THAT(facts->problems, IsEmpty());
 }
 
-TEST_F(TlsProbeConcurrentTest, WhoDoesNotSpeakTlsIsAnError) {
+TEST_F(TlsProbeConcurrentTest, ServerWithoutTlsIsAnError) {
   Endpoint endpoint;
   endpoint.host = "127.0.0.1";
   endpoint.connect_limit = milliseconds(100);
@@ -223,9 +223,9 @@ TEST_F(TlsProbeConcurrentTest, WhoDoesNotSpeakTlsIsAnError) {
   ASSERT_EQ(bind(handle, plain, size), 0);
   ASSERT_EQ(getsockname(handle, plain, &size), 0);
   endpoint.port = ntohs(address.sin_port);
-  EXPECT_EQ(probe_tls(endpoint).error().code, ErrorCode::unavailable);  // nobody listens
+  EXPECT_EQ(probe_tls(endpoint).error().code, ErrorCode::unavailable);  // port closed
   ASSERT_EQ(listen(handle, 8), 0);
-  EXPECT_EQ(probe_tls(endpoint).error().code, ErrorCode::timeout);  // connected, and silence
+  EXPECT_EQ(probe_tls(endpoint).error().code, ErrorCode::timeout);  // connected, no response
   close(handle);
   endpoint.tls.ca_file = "/no/such/file.pem";
   EXPECT_EQ(probe_tls(endpoint).error().code, ErrorCode::not_found);

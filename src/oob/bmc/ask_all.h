@@ -1,5 +1,5 @@
-// One question to many BMCs: opens a session to each, asks, logs out, and keeps the answers in the order of the
-// devices whatever comes back first. A BMC that says "not now" (all its sessions taken) is asked again, a few times.
+// Queries many BMCs: opens a session to each, sends the query, logs out, and returns the answers in device order,
+// independent of completion order. A busy BMC (session limit reached) is retried a few times.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace weft::oob {
 
-inline constexpr int kBusyTries = 4;                         // in all; a fleet must not hang on one full BMC
-inline constexpr Duration kBusyPause = milliseconds(1'000);  // grows with each try: 1, 2, 3 s
+inline constexpr int kBusyTries = 4;                         // in total; one full BMC must not block a fleet
+inline constexpr Duration kBusyPause = milliseconds(1'000);  // linear backoff: 1, 2, 3 s
 
-// Opens a session, trying again while the BMC says that it is busy.
+// Opens a session, with retries while the BMC is busy.
 [[nodiscard]] Result<OpenBmc> open_patiently(const Fleet& fleet, std::uint32_t target);
 
 // Calls ask(open, target) -> Result<T> for each device and take(target, T&&) for each answer. `take` is called from
-// many threads at once. Gives those that did not answer, in the order of `targets`.
+// many threads at once. Returns the devices that did not answer, in the order of `targets`.
 template <class Ask, class Take>
 [[nodiscard]] std::vector<Unreached> ask_all(const Fleet& fleet, std::span<const std::uint32_t> targets, const Ask& ask,
                                              const Take& take) {
@@ -34,7 +34,7 @@ template <class Ask, class Take>
       return;
     }
     auto answer = ask(*open, targets[i]);
-    open->bmc.reset();  // the session ends before its answer waits for a lock
+    open->bmc.reset();  // end the session before waiting for a lock
     if (!answer.ok()) {
       errors[i] = answer.error();
       return;

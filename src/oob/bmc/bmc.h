@@ -1,7 +1,7 @@
-// One BMC, spoken to: the seam between what weft wants of a machine's controller and the protocol that carries it.
-// Redfish and IPMI stand behind it, and fakes in tests. A Bmc is one session, used by one thread; calls block until the
-// BMC answered or the endpoint's time limit passed. It knows nothing of retries, fleets or journals: a call is one
-// attempt, and "accepted" is all that reset() says. Proof is power/loop.h's business.
+// Interface to one BMC, independent of the protocol. Implemented by Redfish and IPMI, and by fakes in tests. A Bmc is
+// one session, used by one thread; calls block until the BMC has answered or the endpoint's timeout has expired. No
+// retries, fleets or journals here: a call is one attempt, and reset() only reports that the request was accepted.
+// Verification is in power/loop.h.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace weft::oob {
 
 enum class PowerState : std::uint8_t { unknown, off, on, powering_on, powering_off };
 
-// What a BMC tells of the machine's power in one look.
+// The machine's power state as reported by the BMC in one query.
 struct PowerReading {
   PowerState state = PowerState::unknown;
-  // A text that changes with every boot (Redfish: LastResetTime, else BootProgress.LastStateTime of the first state),
-  // empty where the BMC tells none. Only ever compared for equality.
+  // A string that changes with every boot (Redfish: LastResetTime, else BootProgress.LastStateTime of the first state),
+  // empty if the BMC reports none. Only compared for equality.
   std::string boot_id;
-  std::string boot_progress;  // Redfish BootProgress.LastState ("OSRunning"), empty where the BMC tells none
+  std::string boot_progress;  // Redfish BootProgress.LastState ("OSRunning"), empty if the BMC reports none
 };
 
-// Redfish ResetType, those that weft uses.
+// The Redfish ResetType values that weft uses.
 enum class ResetAction : std::uint8_t { on, force_off, graceful_shutdown, power_cycle, force_restart };
 inline constexpr int kResetActions = 5;
 
@@ -37,7 +37,7 @@ struct BmcIdentity {
   std::string manufacturer;
   std::string model;     // of the server
   std::string serial;    // of the server
-  std::string uuid;      // of the server or the BMC; tells two BMCs apart that answer on one address
+  std::string uuid;      // of the server or the BMC; distinguishes two BMCs that answer on one address
   std::string firmware;  // of the BMC
   std::string bios;
   bool operator==(const BmcIdentity&) const = default;
@@ -57,7 +57,7 @@ struct SensorReading {
 
 struct LogEvent {
   std::string id;
-  std::string time;  // as the BMC tells it, ISO 8601 where that is known, empty where its clock was never set
+  std::string time;  // as reported by the BMC, ISO 8601 if possible, empty if its clock was never set
   Health severity = Health::unknown;
   std::string source;  // sensor or component
   std::string message;
@@ -73,20 +73,20 @@ struct BmcUser {
   bool locked = false;
 };
 
-// How a BMC is set up, as far as it tells; what it does not tell is empty.
+// BMC settings as reported; empty members are not reported by the BMC.
 struct BmcSettings {
   std::optional<bool> ipmi_over_lan;
-  std::vector<int> cipher_suites;  // those an IPMI session may use, ascending; empty when not told
+  std::vector<int> cipher_suites;  // allowed for IPMI sessions, ascending; empty if not reported
   std::optional<bool> http;        // without TLS
   std::optional<bool> ssh;
   std::optional<bool> snmp;
-  std::optional<bool> host_interface;                // the operating system may talk to its BMC
-  std::optional<std::vector<std::string>> syslog;    // remote targets; an empty list: none set
-  std::optional<std::vector<std::string>> firewall;  // subnets let in; an empty list: everyone
+  std::optional<bool> host_interface;                // the operating system may access its BMC
+  std::optional<std::vector<std::string>> syslog;    // remote targets; an empty list: none configured
+  std::optional<std::vector<std::string>> firewall;  // allowed subnets; an empty list: no restriction
   std::optional<std::vector<std::string>> ntp;
 };
 
-// What is to be changed; what is empty stays.
+// Settings to change; empty members stay unchanged.
 struct SettingsChange {
   std::optional<bool> ipmi_over_lan;
   std::optional<bool> http;
@@ -97,7 +97,7 @@ struct SettingsChange {
   std::optional<std::vector<std::string>> ntp;
 };
 
-// A serial console. read() gives what came within `wait`, empty when nothing did; an error when the console is gone.
+// A serial console. read() returns what arrived within `wait`, possibly nothing; an error if the console is closed.
 class ConsoleStream {
  public:
   ConsoleStream() = default;
@@ -108,22 +108,22 @@ class ConsoleStream {
   [[nodiscard]] virtual Status write(std::string_view text) = 0;
 };
 
-// Errors: unavailable (no answer, no route), timeout, refused (credentials, privileges, TLS, or the
-// BMC declined the request: nothing was done), invalid_input (the BMC sent rubbish: nothing is known), not_found (the
-// BMC has no such thing), conflict (the BMC says not now: session limit, busy). The place of an error is the device's
-// name. No error text ever holds a password or a token.
+// Errors: unavailable (no answer, no route), timeout, refused (credentials, privileges, TLS, or the BMC declined the
+// request: nothing was done), invalid_input (the BMC sent an invalid response: the state is unknown), not_found (the
+// BMC has no such resource), conflict (temporarily refused: session limit, busy). An error's location is the device
+// name. Error texts never contain a password or a token.
 class Bmc {
  public:
   Bmc() = default;
   Bmc(const Bmc&) = delete;
   Bmc& operator=(const Bmc&) = delete;
-  virtual ~Bmc() = default;  // ends the session, whatever happened
+  virtual ~Bmc() = default;  // ends the session in all cases
 
   [[nodiscard]] virtual Result<BmcIdentity> identity() = 0;
   [[nodiscard]] virtual Result<PowerReading> power() = 0;
-  // What the BMC says it can do. Empty: it does not say.
+  // The actions that the BMC reports as supported. Empty: not reported.
   [[nodiscard]] virtual Result<std::vector<ResetAction>> reset_actions() = 0;
-  // Ok means accepted, and no more.
+  // Ok only means that the BMC accepted the request.
   [[nodiscard]] virtual Status reset(ResetAction action) = 0;
   [[nodiscard]] virtual Result<std::vector<SensorReading>> sensors() = 0;
   [[nodiscard]] virtual Result<std::vector<LogEvent>> events() = 0;
@@ -132,12 +132,12 @@ class Bmc {
   [[nodiscard]] virtual Status set_password(const std::string& user, const Secret& password) = 0;
   [[nodiscard]] virtual Status set_user_enabled(const std::string& user, bool enabled) = 0;
   [[nodiscard]] virtual Result<BmcSettings> settings() = 0;
-  // Refused with not_found when the BMC has no such setting; then nothing was changed.
+  // not_found if the BMC has no such setting; nothing was changed then.
   [[nodiscard]] virtual Status change(const SettingsChange& change) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<ConsoleStream>> console() = 0;
 };
 
-// Opens sessions. The fleet code sees only this.
+// Opens sessions. The fleet code uses only this interface.
 class BmcConnector {
  public:
   BmcConnector() = default;

@@ -1,4 +1,4 @@
-// The connector of the real world: Redfish or IPMI, as the endpoint says.
+// The production connector: Redfish or IPMI, depending on the endpoint.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMaxText = 240;  // bytes; SEL and Redfish messages that mean something are shorter
+constexpr std::size_t kMaxText = 240;  // bytes; meaningful SEL and Redfish messages are shorter
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What many devices say, said once: equal texts with the devices that gave them, folded into ranges, as pdsh's
-// `dshbak -c` and FreeIPMI's `-C` do. A fleet that agrees is one row; whoever differs stands out.
+// Consolidates output of many devices: each distinct text once, with its devices folded into ranges, like pdsh's
+// `dshbak -c` and FreeIPMI's `-C`. A consistent fleet is one row; outliers stand out.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,25 @@ struct FoldedRow {
 class Consolidation {
  public:
   void add(std::string_view key, std::uint32_t target);
-  // Most devices first; equal counts by the key in natural order. The same whatever the order of adding.
+  // Most devices first; ties sorted by key in natural order. Independent of the order of adding.
   [[nodiscard]] std::vector<FoldedRow> rows() const;
 
  private:
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_key_;
 };
 
-// A device that gave no answer, and why.
+// A device that did not answer, and why.
 struct Unreached {
   std::uint32_t target = 0;
   Error error;
 };
-// One row for each distinct reason; no section when everybody answered.
+// One row per distinct reason; no section if all devices answered.
 void add_unreached(Document& document, const Inventory& inventory, const std::vector<Unreached>& unreached);
 
-// The first clause of an error: what follows a semicolon differs from device to device (the key of a certificate) or is
-// advice.
+// The first clause of an error: the text after a semicolon is device-specific (the key of a certificate) or advice.
 [[nodiscard]] std::string reason_of(const Error& error);
 
-// Text that came from a BMC, safe to print on one line and not longer than anybody reads.
+// Text from a BMC, made safe to print on one line and truncated to a readable length.
 [[nodiscard]] std::string told(std::string_view text);
 
 }  // namespace weft::oob

@@ -24,7 +24,7 @@ std::vector<std::uint32_t> numbers(std::uint32_t count) {
   return all;
 }
 
-TEST(Consolidate, EqualTextsAreOneRowTheMostCommonFirst) {
+TEST(Consolidate, EqualTextsAreOneRowMostCommonFirst) {
   Consolidation folded;
   for (const std::uint32_t target : {4U, 2U, 0U, 2U}) folded.add("on", target);
   folded.add("off", 1);
@@ -42,7 +42,7 @@ TEST(Consolidate, DevicesAreFoldedIntoRanges) {
   EXPECT_EQ(inventory.fold(std::vector<std::uint32_t>{0, 1, 4}), "train[001-002,005]");
 }
 
-TEST(Consolidate, WhoCouldNotBeAskedIsNamedOnceForEachReason) {
+TEST(Consolidate, UnreachedDevicesAreListedOncePerReason) {
   const Inventory inventory(machines(4), {});
   Document document;
   add_unreached(document, inventory, {});
@@ -55,13 +55,13 @@ TEST(Consolidate, WhoCouldNotBeAskedIsNamedOnceForEachReason) {
   EXPECT_THAT(text, testing::HasSubstr("login?[31m refused"));  // a BMC cannot color the terminal
 }
 
-TEST(Consolidate, LongTextsOfBmcsAreCut) {
+TEST(Consolidate, LongBmcTextsAreTruncated) {
   EXPECT_EQ(told("fan 1"), "fan 1");
   EXPECT_LT(told(std::string(100'000, 'x')).size(), 300U);
   EXPECT_EQ(told("a\nb"), "a?b");
 }
 
-TEST(AskAll, KeepsTheOrderAndNamesThoseThatDoNotAnswer) {
+TEST(AskAll, KeepsTheOrderAndNamesDevicesThatDoNotAnswer) {
   ManualClock clock;
   MemoryJournal journal;
   FakeFleet fakes(clock, journal, machines(4));
@@ -81,7 +81,7 @@ TEST(AskAll, KeepsTheOrderAndNamesThoseThatDoNotAnswer) {
   for (const auto& [name, machine] : fakes.connector.machines) EXPECT_EQ(machine->sessions(), 0) << name;
 }
 
-TEST(AskAll, ABusyBmcIsAskedAgainButNotForEver) {
+TEST(AskAll, BusyBmcIsRetriedAFewTimes) {
   ManualClock clock;
   MemoryJournal journal;
   FakeFleet fakes(clock, journal, machines(2));
@@ -110,7 +110,7 @@ TEST(AskAllConcurrent, ManyDevicesAtOnce) {
   EXPECT_TRUE(unreached.empty());
 }
 
-TEST(AskAll, AStoppedCommandSaysWhoWasNotAsked) {
+TEST(AskAll, StoppedCommandNamesDevicesNotQueried) {
   ManualClock clock;
   clock.stop();
   MemoryJournal journal;

@@ -1,5 +1,5 @@
-// Where a device's controller answers and how to speak to it. Made from the cluster (bmc/inventory.h); a file of
-// endpoints may say otherwise for devices that stand elsewhere than the plan has them, or that are simulated.
+// Address and protocol of a device's BMC. Derived from the cluster file (bmc/inventory.h); an endpoints file can
+// override it for devices at other addresses or simulated ones.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ enum class Protocol : std::uint8_t {
   none,
   redfish,
   ipmi
-};  // none: it has an address, but no controller we can speak to
+};  // none: it has an address, but no BMC with a supported protocol
 
-// How Redfish's certificate is proven.
+// How the Redfish certificate is verified.
 struct TlsTrust {
-  std::string ca_file;  // PEM; empty: the system's
-  std::string pin;      // "sha256//BASE64" of the public key (RFC 7469 form, as curl takes it); empty: none
-  bool verify = true;   // false only when the cluster file or the user says so aloud
+  std::string ca_file;  // PEM; empty: the system's CAs
+  std::string pin;      // "sha256//BASE64" of the public key (RFC 7469 form, as in curl); empty: none
+  bool verify = true;   // false only if the cluster file or the user explicitly says so
 };
 
 struct Endpoint {
   std::string device;
   Protocol protocol = Protocol::redfish;
   std::string host;        // address or name
-  std::uint16_t port = 0;  // 0: the protocol's own, 443 or 623
+  std::uint16_t port = 0;  // 0: the protocol's default, 443 or 623
   TlsTrust tls;
   std::string proxy;                     // "socks5h://127.0.0.1:1080" through the jump host (Redfish only); empty: none
   std::vector<int> cipher_suites{17};    // IPMI: in order of preference; never 0
   std::vector<std::string> workarounds;  // FreeIPMI's names ("opensesspriv", "solpayloadsize", ...)
-  std::vector<std::string> console;      // a program that is the console (ssh -p 2200 ...); empty: serial over LAN
+  std::vector<std::string> console;  // a program that provides the console (ssh -p 2200 ...); empty: serial over LAN
   Duration connect_limit = milliseconds(5'000);
-  Duration request_limit = milliseconds(10'000);  // one request and its answer
+  Duration request_limit = milliseconds(10'000);  // one request and its response
 
   [[nodiscard]] std::uint16_t real_port() const { return port != 0 ? port : protocol == Protocol::ipmi ? 623 : 443; }
 };

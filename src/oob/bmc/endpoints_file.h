@@ -1,5 +1,5 @@
-// The file that says where devices really answer, for those that stand elsewhere than the cluster file has them: a
-// simulator, a lab, a BMC with another port. bmc/inventory.h shows its form.
+// The endpoints file: overrides addresses of devices that are not where the cluster file puts them: a simulator, a lab,
+// a BMC on another port. See bmc/inventory.h for its format.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ struct EndpointsFile {
   model::Sourced<model::NamedValues<EndpointSpec>> endpoints{model::NamedValues<EndpointSpec>{}};
 };
 
-// Nothing after an error was reported.
+// Empty after an error was reported.
 [[nodiscard]] std::optional<EndpointsFile> read_endpoints(const Sources& sources, FileId file,
                                                           Diagnostics& diagnostics);
 

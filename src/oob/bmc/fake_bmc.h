@@ -1,6 +1,6 @@
-// A machine with its BMC, scripted, for tests on any Clock: time passes only where the clock says so, every fault that
-// BMCs are known for can be set, and what was really done to the machine is written down. Header only; used by tests
-// alone. It is no Redfish or IPMI service: see the simulator for one that real clients believe.
+// A scripted machine with its BMC, for tests on any Clock: time advances only with the clock, common BMC faults can be
+// injected, and what was actually done to the machine is recorded. Header only, for tests only. Not a Redfish or IPMI
+// service: see bmcsim for one that real clients can use.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,34 +24,34 @@ namespace weft::oob {
 
 // Counts of -1 mean "always".
 struct FakeFaults {
-  bool dead = false;                // nobody answers
-  bool refuses_login = false;       // wrong password, whatever is given
+  bool dead = false;                // never answers
+  bool refuses_login = false;       // rejects every password
   int busy_dials = 0;               // that many dials find no free session
-  int most_sessions = 0;            // open at the same time; 0: any number
-  int session_requests = 0;         // a session is forgotten after so many requests; 0: never
+  int most_sessions = 0;            // open at the same time; 0: unlimited
+  int session_requests = 0;         // a session expires after that many requests; 0: never
   Duration latency{};               // of every request and dial
-  int silent_accepts = 0;           // that many resets are accepted and forgotten
-  int lost_answers = 0;             // that many resets are done, but their answer never comes
-  int declined_resets = 0;          // that many resets are answered "not now", and not done
-  bool wrong_reset = false;         // a cycle or a reset ends as off
-  int flaps = 0;                    // every other one of so many looks tells the opposite
-  std::optional<PowerState> lie{};  // what every look tells
+  int silent_accepts = 0;           // that many resets are accepted and ignored
+  int lost_answers = 0;             // that many resets are executed, but the response is lost
+  int declined_resets = 0;          // that many resets are answered with "busy", and not executed
+  bool wrong_reset = false;         // a cycle or a reset ends in power off
+  int flaps = 0;                    // every other one of that many power queries reports the opposite
+  std::optional<PowerState> lie{};  // what every power query reports
   bool stuck_off = false;           // On is accepted, the machine stays off
   bool stuck_on = false;            // ForceOff is accepted, the machine stays on
   bool hung = false;                // the operating system ignores GracefulShutdown
   bool no_power_cycle = false;
   bool no_force_restart = false;
   bool no_graceful = false;
-  bool hides_actions = false;  // tells no list of actions
+  bool hides_actions = false;  // does not list its actions
   bool no_boot_id = false;
   bool no_boot_progress = false;
-  // How long the machine takes to follow.
+  // How long the machine takes to change state.
   Duration on_time = milliseconds(1'000);
   Duration off_time = milliseconds(1'000);
   Duration soft_time = milliseconds(20'000);
   Duration reset_time = milliseconds(500);
-  Duration cycle_gap = milliseconds(3'000);   // off inside a PowerCycle; IPMI 2.0, 28.3 asks for 1 s at least
-  Duration post_time = milliseconds(60'000);  // from power to a running system
+  Duration cycle_gap = milliseconds(3'000);   // off time within a PowerCycle; IPMI 2.0, 28.3 requires at least 1 s
+  Duration post_time = milliseconds(60'000);  // from power on to a running system
 };
 
 struct FakeReset {
@@ -65,14 +65,14 @@ class FakeMachine {
   FakeMachine(std::string name, Clock& clock, bool on = true, FakeFaults faults = {})
       : faults_(faults), name_(std::move(name)), clock_(clock), on_(on), boots_(on ? 1 : 0) {}
 
-  // Asked before each dial and request ("dial", "power", "reset", ...); an error is the answer then.
+  // Called before each dial and request ("dial", "power", "reset", ...); an error it returns becomes the response.
   std::function<std::optional<Error>(const std::string& call)> before_call;
   BmcIdentity identity{"Weft", "Fake", "S1", "", "1.0", "2.0"};
   std::vector<SensorReading> sensors;
   std::vector<LogEvent> events;
   std::vector<BmcUser> users;
   BmcSettings settings;
-  Secret password;  // when not empty, no other one opens a session
+  Secret password;  // if not empty, the only one that opens a session
 
   [[nodiscard]] const std::string& name() const { return name_; }
   void set_faults(const FakeFaults& faults) {
@@ -84,12 +84,12 @@ class FakeMachine {
     play();
     return on_;
   }
-  // Every reset that reached the BMC, done or not.
+  // Every reset that reached the BMC, executed or not.
   [[nodiscard]] std::vector<FakeReset> resets() {
     const std::lock_guard lock(mutex_);
     return resets_;
   }
-  // How often what ran on the machine was ended.
+  // How often the running workload was interrupted.
   [[nodiscard]] int losses() {
     const std::lock_guard lock(mutex_);
     play();
@@ -100,7 +100,7 @@ class FakeMachine {
     play();
     return boots_;
   }
-  // Whether something that was accepted is still to happen.
+  // Whether an accepted action is still to be executed.
   [[nodiscard]] bool pending() {
     const std::lock_guard lock(mutex_);
     play();
@@ -110,7 +110,7 @@ class FakeMachine {
     const std::lock_guard lock(mutex_);
     return sessions_;
   }
-  // What the operating system would print: a boot id while it runs, an error otherwise.
+  // What the operating system would report: a boot id while it runs, an error otherwise.
   [[nodiscard]] Result<std::string> host_boot_id() {
     const std::lock_guard lock(mutex_);
     play();
@@ -118,7 +118,7 @@ class FakeMachine {
     return fmt::format("host-boot-{}", boots_);
   }
 
-  // The BMC's side; FakeBmc calls these.
+  // The BMC's side; called by FakeBmc.
   [[nodiscard]] Status dialled(const Secret& given) {
     if (Status spent = spend("dial"); !spent.ok()) return spent;
     const std::lock_guard lock(mutex_);
@@ -173,7 +173,7 @@ class FakeMachine {
     if (missing) return Error{ErrorCode::not_found, "there is no such reset", name_};
     resets_.push_back({clock_.now(), action, on_});
     if (counted(faults_.declined_resets)) return Error{ErrorCode::conflict, "not now", name_};
-    // IPMI 2.0, table 28-4: a cycle or a reset of a machine that is off may be answered with D5h.
+    // IPMI 2.0, table 28-4: a cycle or a reset of a powered-off machine may be answered with D5h.
     if (!on_ && (action == ResetAction::power_cycle || action == ResetAction::force_restart))
       return Error{ErrorCode::conflict, "command not supported in present state", name_};
     if (!counted(faults_.silent_accepts)) begin(action);
@@ -188,7 +188,7 @@ class FakeMachine {
     Happening what = Happening::goes_on;
   };
 
-  // Takes one off a count; false when it was used up.
+  // Decrements a count; false if it was zero.
   static bool counted(int& count) {
     if (count > 0)
       --count;
@@ -233,7 +233,7 @@ class FakeMachine {
         return;
     }
   }
-  // Whatever was to happen by now has happened.
+  // Executes everything that was due by now.
   void play() {
     std::stable_sort(planned_.begin(), planned_.end(), [](const Planned& a, const Planned& b) { return a.at < b.at; });
     std::size_t played = 0;
@@ -255,7 +255,7 @@ class FakeMachine {
   Clock& clock_;
   bool on_;
   int boots_;
-  Duration booted_at_ = milliseconds(-3'600'000);  // an hour before the test
+  Duration booted_at_ = milliseconds(-3'600'000);  // one hour before the test
   int losses_ = 0;
   int looks_ = 0;
   int sessions_ = 0;
@@ -335,7 +335,7 @@ class FakeBmc final : public Bmc {
   int requests_ = 0;
 };
 
-// Finds machines by the endpoint's device; those it does not know do not answer.
+// Finds machines by the endpoint's device; unknown ones do not answer.
 class FakeConnector final : public BmcConnector {
  public:
   std::map<std::string, std::shared_ptr<FakeMachine>> machines;
@@ -373,7 +373,7 @@ class FakeCredentials final : public CredentialStore {
   std::map<std::string, Credential> own_;
 };
 
-// A fleet of fakes: the inventory is given as targets, each of which gets a machine that is on or off.
+// A fleet of fakes: the inventory is given as targets, each with a machine that is on or off.
 struct FakeFleet {
   explicit FakeFleet(Clock& clock, Journal& journal, std::vector<Target> targets, std::vector<FeedBudget> feeds = {},
                      bool on = true)

@@ -50,7 +50,7 @@ FanOutResult fan_out(std::uint32_t count, int width, Clock& clock, const std::fu
   try {
     for (std::uint32_t i = 1; i < wanted; ++i) threads.emplace_back([&work] { work.work(); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: those there are do the work, more slowly.
+    // The system cannot create more threads: the existing ones do the work, more slowly.
   }
   work.work();
   for (std::thread& thread : threads) thread.join();

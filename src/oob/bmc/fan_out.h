@@ -1,5 +1,5 @@
-// Runs one blocking task for each of N devices, at most F at a time. A sweep of N BMCs that take L each takes N * L /
-// F; F threads that mostly wait cost little, and keep the code of one device a plain sequence.
+// Runs one blocking task per device for N devices, at most F at a time. A sweep of N BMCs with latency L takes N * L /
+// F; F mostly idle threads cost little and keep the code for one device sequential.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ inline constexpr int kDefaultFanOut = 256;
 inline constexpr int kMaxFanOut = 4096;
 
 struct FanOutResult {
-  std::uint32_t finished = 0;  // tasks that ran; fewer than asked when the clock was stopped
+  std::uint32_t finished = 0;  // tasks that ran; fewer than requested if the clock was stopped
   int threads = 0;
 };
 
-// Calls task(i) for i in 0..count-1 in about that order. Once the clock is stopped no further task starts; those that
-// run are waited for. `progress`, when given, is called from one thread at a time with the number finished.
+// Calls task(i) for i in 0..count-1 in approximately that order. Once the clock is stopped no further task starts;
+// running ones are waited for. `progress`, if given, is called from one thread at a time with the number finished.
 FanOutResult fan_out(std::uint32_t count, int width, Clock& clock, const std::function<void(std::uint32_t)>& task,
                      const std::function<void(std::uint32_t)>& progress = nullptr);
 

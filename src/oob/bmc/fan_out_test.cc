@@ -10,7 +10,7 @@
 namespace weft::oob {
 namespace {
 
-TEST(FanOutConcurrent, EveryTaskRunsOnceAndNeverMoreThanTheWidth) {
+TEST(FanOutConcurrent, EveryTaskRunsOnceAndAtMostWidthInParallel) {
   SystemClock clock;
   std::vector<std::atomic<int>> runs(500);
   std::atomic<int> now{0};
@@ -29,7 +29,7 @@ TEST(FanOutConcurrent, EveryTaskRunsOnceAndNeverMoreThanTheWidth) {
   EXPECT_GT(most.load(), 1);
 }
 
-TEST(FanOutConcurrent, StoppingStartsNothingMore) {
+TEST(FanOutConcurrent, NoTaskStartsAfterAStop) {
   SystemClock clock;
   std::atomic<int> started{0};
   const FanOutResult result = fan_out(1'000'000, 4, clock, [&](std::uint32_t) {

@@ -1,5 +1,5 @@
-// What every command on many BMCs is given: the devices, how to log in to them, and how wide to go. Opens a session to
-// a target with the right credential, trying a pending password too, and remembers nothing.
+// Context of every command on many BMCs: the devices, how to log in to them, and the parallelism. Opens a session to a
+// target with the right credential, also trying a pending password; stateless.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ struct Fleet {
   int width = kDefaultFanOut;
 };
 
-// Which of the two passwords opened it.
+// Which of the two passwords was accepted.
 enum class Opened : std::uint8_t { current, pending };
 struct OpenBmc {
   std::unique_ptr<Bmc> bmc;
   Opened with = Opened::current;
   std::string user;
 };
-// One attempt with the password, and one with the pending password where the first was refused.
+// One attempt with the current password, and one with the pending password if the first was rejected.
 [[nodiscard]] Result<OpenBmc> open_bmc(const Fleet& fleet, std::uint32_t target);
 
 }  // namespace weft::oob

@@ -11,14 +11,14 @@
 namespace weft::oob {
 namespace {
 
-// At commas outside brackets.
+// Splits at commas outside brackets.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words = split_outside_brackets(text);
   std::erase(words, std::string_view());
   return words;
 }
 
-// Marks what a word stands for. False when it stands for nothing that is there.
+// Marks the targets that a word selects. False if it selects none.
 class Selection {
  public:
   explicit Selection(const Inventory& inventory) : inventory_(inventory), taken_(inventory.targets().size(), false) {}

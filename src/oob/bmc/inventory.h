@@ -1,5 +1,5 @@
-// Every device that has an out-of-band address: what it is, where it stands, what feeds it, what it carries. The list
-// that all out-of-band commands work on (row H1). Pure function of the cluster and of the endpoints file.
+// Inventory of all devices with an out-of-band address: role, rack, power feeds, dependents. All out-of-band commands
+// work on it. Pure function of the cluster and the endpoints file.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +22,28 @@ namespace weft::oob {
 
 enum class Role : std::uint8_t { server, network_switch, pdu, chassis };
 
-// One device. Its power comes from feeds of the site by way of PDUs; while one of them is alive it may run.
+// One device. It is powered by site feeds through PDUs; it may run as long as one of them is alive.
 struct Target {
   std::string name;
   Role role = Role::server;
   std::string group;  // pool, or group of switches: "train", "be-leaf"
   std::string rack;
-  std::string fabric;      // of a switch: "backend", ...; empty for others
-  bool spine = false;      // of a switch: above the leaves
-  bool control = false;    // a server of the control plane (scheduler, etcd, jump host): row H5 starts it first
-  std::string model;       // catalog name
-  Power power;             // maximum draw
-  Power rating;            // what a PDU can carry; nothing for others
-  std::vector<int> feeds;  // power feeds of the site that its supplies hang on, each once, ascending
-  std::vector<std::uint32_t> pdus;     // targets it hangs on; empty where the PDUs have no address
-  std::uint32_t parent = 0xFFFFFFFFU;  // chassis it sits in (from the endpoints file); none otherwise
+  std::string fabric;                  // of a switch: "backend", ...; empty otherwise
+  bool spine = false;                  // of a switch: above the leaf tier
+  bool control = false;                // a control-plane server (scheduler, etcd, jump host): started first
+  std::string model;                   // catalog name
+  Power power;                         // maximum draw
+  Power rating;                        // PDU capacity; zero for others
+  std::vector<int> feeds;              // site power feeds of its power supplies, each once, ascending
+  std::vector<std::uint32_t> pdus;     // targets that power it; empty if the PDUs have no address
+  std::uint32_t parent = 0xFFFFFFFFU;  // enclosing chassis (from the endpoints file), or none
   model::DeviceId device = model::kNone<model::DeviceId>;  // in the cluster; none for a chassis
   Endpoint endpoint;
 };
 inline constexpr std::uint32_t kNoTarget = 0xFFFFFFFFU;
 
-// What a power feed can carry for hours: the sum of its PDUs' ratings, which the catalog states at 80 percent of the
-// breaker's already.
+// The continuous load that a power feed can carry: the sum of its PDUs' ratings, which the catalog already states at 80
+// percent of the breaker rating.
 struct FeedBudget {
   int feed = 0;
   Power rating;
@@ -52,7 +52,7 @@ struct FeedBudget {
 class Inventory {
  public:
   Inventory() = default;
-  // Of targets that were put together elsewhere, each name once.
+  // From targets built elsewhere, names unique.
   Inventory(std::vector<Target> targets, std::vector<FeedBudget> feeds)
       : targets_(std::move(targets)), feeds_(std::move(feeds)) {
     for (std::uint32_t i = 0; i < targets_.size(); ++i) by_name_.emplace(targets_[i].name, i);
@@ -61,16 +61,15 @@ class Inventory {
   [[nodiscard]] const std::vector<FeedBudget>& feeds() const { return feeds_; }
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
   // Targets named by host ranges, "@POOL" or "@GROUP", "rack:R01", "servers", "switches", "pdus" or "all", separated by
-  // commas; in the inventory's order, each once. An error names the word that means nothing, with what was meant.
+  // commas; in inventory order, each once. An error names the unknown word, with a suggestion.
   [[nodiscard]] Result<std::vector<std::uint32_t>> select(std::string_view words) const;
-  // Names of targets, folded: "train[001-004]".
+  // Names of targets, folded into ranges: "train[001-004]".
   [[nodiscard]] std::string fold(std::span<const std::uint32_t> targets) const;
-  // Changes every endpoint: what the command line says of all of them.
+  // Changes every endpoint: applies command-line options to all of them.
   void adjust(const std::function<void(Endpoint&)>& change) {
     for (Target& target : targets_) change(target.endpoint);
   }
-  // Those whose power hangs on `target` alone, itself not counted: the servers of a chassis, or of a PDU that is the
-  // only one left.
+  // Targets powered by `target` alone, excluding itself: the servers of a chassis, or of the last remaining PDU.
   [[nodiscard]] std::vector<std::uint32_t> children(std::uint32_t target) const;
 
  private:
@@ -80,13 +79,14 @@ class Inventory {
   std::unordered_map<std::string, std::uint32_t> by_name_;
 };
 
-// `endpoints`: nothing, or the file that says where devices really answer:
+// `endpoints`: none, or the file that overrides device addresses:
 //   weft_endpoints: 1
 //   defaults: {protocol: redfish, port: 443, ca: /path/ca.pem, verify: true, proxy: socks5h://127.0.0.1:1080}
 //   endpoints:
-//     train[001-004]: {host: 127.0.2.1, step: 1, port: 623, protocol: ipmi, ciphers: [17, 3], workarounds:
-//     [opensesspriv]} chassis1: {role: chassis, host: 10.0.0.9, holds: "train[001-004]"}
-// With `step`, the n-th device of the range has the address n * step further on; `port_step` does the same for ports.
+//     train[001-004]: {host: 127.0.2.1, step: 1, port: 623, protocol: ipmi, ciphers: [17, 3]}
+//     train005: {host: 127.0.2.9, protocol: ipmi, workarounds: [opensesspriv]}
+//     chassis1: {role: chassis, host: 10.0.0.9, holds: "train[001-004]"}
+// With `step`, the n-th device of the range has the address plus n * step; `port_step` does the same for ports.
 [[nodiscard]] std::optional<Inventory> make_inventory(const model::Cluster& cluster, Diagnostics& diagnostics,
                                                       const Sources* sources = nullptr,
                                                       std::optional<FileId> endpoints = std::nullopt);

@@ -20,7 +20,7 @@ bool is_control(model::PoolRole role) {
          role == model::PoolRole::jump;
 }
 
-// Suite 0 is no authentication at all: it is never used, whatever a file says.
+// Suite 0 means no authentication: it is never used, even if the file lists it.
 std::vector<int> suites_of(const std::vector<std::int64_t>& numbers) {
   std::vector<int> suites;
   suites.reserve(numbers.size());
@@ -89,8 +89,8 @@ void InventoryBuilder::fill_server(model::DeviceId id, Target& target) const {
   hang_on_power(id, static_cast<int>(*server.psus), target);
 }
 
-// The cluster file does not say whether a switch has a BMC beside its management port. It is taken to answer Redfish;
-// the endpoints file says otherwise.
+// The cluster file does not say whether a switch has a BMC beside its management port. Redfish is assumed; the
+// endpoints file can override it.
 void InventoryBuilder::fill_switch(model::DeviceId id, Target& target) const {
   const model::DeviceGroup& group = cluster_.group_of(id);
   target.role = Role::network_switch;
@@ -109,7 +109,7 @@ void InventoryBuilder::hang_on_power(model::DeviceId id, int psus, Target& targe
   for (int psu = 0; psu < psus; ++psu) {
     const int feed = cluster_.feed_of_psu(id, psu);
     if (std::find(target.feeds.begin(), target.feeds.end(), feed) == target.feeds.end()) target.feeds.push_back(feed);
-    // As Cluster::feed_of_psu spreads them.
+    // Same distribution as Cluster::feed_of_psu.
     const auto pdu =
         static_cast<model::DeviceId>(model::index_of(rack.first_pdu) + static_cast<std::uint32_t>(psu) % rack.pdus);
     const std::optional<std::uint32_t> at = inventory_.find(cluster_.name_of(pdu));

@@ -1,4 +1,4 @@
-// Makes an Inventory: first the cluster's devices, then what the endpoints file says of them. Private to the inventory.
+// Builds an Inventory: first the cluster's devices, then the overrides of the endpoints file. Private to the inventory.
 #pragma once
 
 #include "oob/bmc/endpoints_file.h"
@@ -23,7 +23,7 @@ class InventoryBuilder {
   void add_feeds();
   void apply_one(const std::string& hosts, const model::Sourced<EndpointSpec>& spec);
   void add_chassis(const std::string& name, const model::Sourced<EndpointSpec>& spec);
-  // What the file says of the n-th device of a range.
+  // Applies the file's settings for the n-th device of a range.
   void overlay(const EndpointSpec& spec, std::uint32_t n, Target& target);
   [[nodiscard]] bool overlay_place(const EndpointSpec& spec, std::uint32_t n, Endpoint& endpoint);
   [[nodiscard]] std::uint32_t find_or_report(const std::string& name, const SourceLocation& place);

@@ -21,7 +21,7 @@ class InventoryTest : public testing::Test {
   }
   static void TearDownTestSuite() { loaded_.reset(); }
 
-  // With a file of endpoints; its diagnostics, when it has errors, in problem_.
+  // With an endpoints file; its diagnostics, if it has errors, in problem_.
   std::optional<Inventory> with(const std::string& text) {
     Sources sources;
     Diagnostics diagnostics;
@@ -63,13 +63,13 @@ TEST_F(InventoryTest, EveryDeviceWithAnAddressIsThereOnce) {
   EXPECT_EQ(inventory.targets().size(), expected);
 }
 
-TEST_F(InventoryTest, AServerHangsOnThePdusOfItsRackAndTheirFeeds) {
+TEST_F(InventoryTest, ServerIsPoweredByThePdusOfItsRackAndTheirFeeds) {
   const Inventory inventory = plain();
   const Target& server = target(inventory, "train001");
   EXPECT_EQ(server.role, Role::server);
   EXPECT_EQ(server.endpoint.protocol, Protocol::redfish);
   EXPECT_GT(server.power.count(), 0);
-  EXPECT_THAT(server.feeds, ElementsAre(0, 1, 2));  // the example has three feeds and six supplies a server
+  EXPECT_THAT(server.feeds, ElementsAre(0, 1, 2));  // the example has three feeds and six power supplies per server
   ASSERT_GE(server.pdus.size(), 2U);
   for (const std::uint32_t pdu : server.pdus) {
     EXPECT_EQ(inventory.targets()[pdu].role, Role::pdu);
@@ -77,7 +77,7 @@ TEST_F(InventoryTest, AServerHangsOnThePdusOfItsRackAndTheirFeeds) {
   }
 }
 
-TEST_F(InventoryTest, FeedsCarryWhatTheirPdusCarry) {
+TEST_F(InventoryTest, FeedCapacityIsTheSumOfItsPdus) {
   const Inventory inventory = plain();
   Power all;
   for (const model::DeviceGroup& group : loaded_->cluster->groups()) {
@@ -101,7 +101,7 @@ TEST_F(InventoryTest, SelectsByRangeGroupRackAndRole) {
   for (const std::uint32_t i : chosen(inventory, "@control")) EXPECT_TRUE(inventory.targets()[i].control);
 }
 
-TEST_F(InventoryTest, WhatNamesNothingIsSaid) {
+TEST_F(InventoryTest, UnknownNamesAreReported) {
   const Inventory inventory = plain();
   EXPECT_THAT(inventory.select("trian001").error().message, HasSubstr("did you mean `train001`"));
   EXPECT_THAT(inventory.select("@trian").error().message, HasSubstr("did you mean `train`"));
@@ -111,7 +111,7 @@ TEST_F(InventoryTest, WhatNamesNothingIsSaid) {
   EXPECT_FALSE(inventory.select(" , ").ok());
 }
 
-TEST_F(InventoryTest, EndpointsCountOnFromTheFirst) {
+TEST_F(InventoryTest, EndpointAddressesIncrementFromTheFirst) {
   const std::optional<Inventory> inventory = with(
       "weft_endpoints: 1\n"
       "defaults: {ca: /ca.pem, request_limit: 3s}\n"
@@ -131,7 +131,7 @@ TEST_F(InventoryTest, EndpointsCountOnFromTheFirst) {
   EXPECT_EQ(target(*inventory, "train009").endpoint.request_limit, milliseconds(3'000));
 }
 
-TEST_F(InventoryTest, AChassisHoldsServers) {
+TEST_F(InventoryTest, ChassisHoldsServers) {
   const std::optional<Inventory> inventory =
       with("weft_endpoints: 1\nendpoints:\n  box1: {role: chassis, host: 10.0.0.9, holds: \"train[001-002]\"}\n");
   ASSERT_TRUE(inventory.has_value()) << problem_;
@@ -141,7 +141,7 @@ TEST_F(InventoryTest, AChassisHoldsServers) {
   EXPECT_EQ(inventory->targets()[box].endpoint.host, "10.0.0.9");
 }
 
-TEST_F(InventoryTest, BrokenEndpointsAreErrorsWithTheirPlace) {
+TEST_F(InventoryTest, InvalidEndpointsAreErrorsWithLocation) {
   const std::vector<std::pair<std::string, std::string>> broken = {
       {"", "the file is empty"},
       {"weft_endpoints: 2\n", "endpoints.yaml:1:17"},

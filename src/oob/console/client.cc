@@ -15,13 +15,13 @@
 namespace weft::oob {
 namespace {
 
-constexpr int kTurnMs = 50;                                // how long a stop or the end of the time may go unnoticed
-constexpr Duration kHolderWait = milliseconds(5'000);      // for the holder's socket to appear
-constexpr Duration kTakeOverLimit = milliseconds(60'000);  // for a BMC to let go of the session of a holder that died
+constexpr int kTurnMs = 50;                            // how long a stop or the end of the time limit may go unnoticed
+constexpr Duration kHolderWait = milliseconds(5'000);  // for the holder's socket to appear
+constexpr Duration kTakeOverLimit = milliseconds(60'000);  // for a BMC to release the session of a holder that died
 constexpr Duration kPause = milliseconds(100);
 constexpr std::string_view kHelp = "~. disconnect   ~t take over the write lock   ~~ send ~   ~? help";
 
-// The hub in a thread of its own, as long as we stay.
+// Runs the hub in its own thread while this client is attached.
 class Holder {
  public:
   explicit Holder(std::unique_ptr<ConsoleHub> hub) : hub_(std::move(hub)), thread_([this] { hub_->run(leave_); }) {}
@@ -61,7 +61,7 @@ class Client {
   }
 
  private:
-  // Becomes the holder or attaches to the one there is, and stays until one side ends it.
+  // Becomes the holder or attaches to the current one; returns when either side ends the connection.
   Status join() {
     std::unique_ptr<Holder> holder;
     Result<std::unique_ptr<ConsoleHub>> hub =
@@ -76,7 +76,7 @@ class Client {
     Result<int> socket = connect_to(options_.folder, device_);
     const Duration give_up = fleet_.clock.now() + kHolderWait;
     while (!socket.ok() && holder == nullptr && fleet_.clock.now() < give_up) {
-      // The holder is opening its session, or is just going: then the lock is free at the next look.
+      // The holder is opening its session, or is exiting: then the lock is free at the next attempt.
       if (!fleet_.clock.sleep(kPause)) return stop();
       if (joined_before_) return after_failure(taken);
       socket = connect_to(options_.folder, device_);
@@ -91,7 +91,7 @@ class Client {
     return {};
   }
 
-  // A BMC that still has the session of a holder that died says no for a while.
+  // A BMC that still has the session of a dead holder refuses new ones for a while.
   Status after_failure(const Error& error) {
     if (!joined_before_) return error;
     if (lost_at_ == Duration(0)) lost_at_ = fleet_.clock.now();
@@ -125,11 +125,11 @@ class Client {
       if (!ended_ && watched[1].revents != 0) read_keys();
       if (!ended_) (void)is_over();
     }
-    // What was typed last goes out before we do.
+    // Flush the last keystrokes before detaching.
     (void)write_available(socket, unsent_);
   }
 
-  // False when the holder said goodbye.
+  // False if the holder sent a goodbye.
   bool hear() {
     for (;;) {
       Result<std::optional<Frame>> frame = take_frame(heard_);

@@ -1,6 +1,7 @@
-// One person's (or command's) view of a console that several share. The first to come holds the console (console/hub.h,
-// in a thread of this process), the others attach to it. When the holder leaves or dies, one of those who stay becomes
-// the holder by itself: there is no daemon, and the console is closed when the last one has gone.
+// One user's (or command's) attachment to a shared console. The first process to attach holds the console session
+// (console/hub.h, in a thread of that process); the others attach to it. When the holder exits or dies, one of the
+// remaining processes takes over automatically: there is no daemon, and the console is closed when the last one
+// detaches.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,14 @@ struct ConsoleClientOptions {
   std::string folder{};  // STATE/consoles
   std::string who{};
   std::string why{};
-  bool view = false;        // never writes
-  bool take = false;        // takes the pen from whoever has it
-  std::size_t replay = 25;  // lines of the log that are shown first
-  int input = -1;           // descriptor of a terminal in raw mode; -1: nothing is typed
+  bool view = false;        // read-only
+  bool take = false;        // takes over the write lock
+  std::size_t replay = 25;  // lines of the log to show first
+  int input = -1;           // descriptor of a terminal in raw mode; -1: no keyboard input
   std::string send{};       // typed once attached
-  std::string until{};      // leaves when this is seen (regular expression)
-  Duration limit{};         // leaves after that time; zero: never
-  // What the console said, as it came. Not called from two threads at once.
+  std::string until{};      // detach when this is seen (regular expression)
+  Duration limit{};         // detach after that time; zero: never
+  // Console output as received. Never called from two threads at once.
   std::function<void(std::string_view)> output{};
   std::function<void(std::string_view)> replayed{};  // a line of the log
   std::function<void(std::string_view)> note{};
@@ -39,11 +40,11 @@ struct ConsoleOutcome {
   std::uint64_t written = 0;
 };
 
-// Until the person leaves (~. at the start of a line), the pattern is seen, the time is over or the clock is stopped.
+// Runs until the user detaches (~. at line start), the pattern is seen, the limit expires or the clock is stopped.
 [[nodiscard]] Result<ConsoleOutcome> share_console(Fleet& fleet, std::uint32_t target,
                                                    const ConsoleClientOptions& options);
 
-// The keys of ssh(1): ~ at the start of a line is a word to weft, not to the console.
+// The escape keys of ssh(1): ~ at the start of a line is a command to weft, not sent to the console.
 class EscapeKeys {
  public:
   struct Pressed {
@@ -52,7 +53,7 @@ class EscapeKeys {
     bool help = false;
     bool take = false;
   };
-  // What of the typed bytes goes to the console, and what was asked of weft. After `leave` the rest is dropped.
+  // Splits typed bytes into what goes to the console and commands to weft. After `leave` the rest is dropped.
   [[nodiscard]] Pressed press(std::string_view typed);
 
  private:

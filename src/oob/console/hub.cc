@@ -14,10 +14,10 @@
 namespace weft::oob {
 namespace {
 
-// How long a key may wait to be sent: the console is read and the guests are heard by one thread in turn.
+// How long a keystroke may be delayed: one thread alternates between reading the console and serving clients.
 constexpr Duration kTurn = milliseconds(20);
 constexpr std::size_t kMaxGuests = 32;
-constexpr std::size_t kMaxUnsent = 1U << 20U;  // bytes held for a guest that does not read
+constexpr std::size_t kMaxUnsent = 1U << 20U;  // bytes buffered for a client that does not read
 constexpr Duration kFirstGuest = milliseconds(2'000);
 constexpr Duration kFarewell = milliseconds(200);
 
@@ -38,7 +38,7 @@ Result<std::unique_ptr<ConsoleHub>> ConsoleHub::open(Fleet& fleet, std::uint32_t
   hub->log_ = std::move(log).value();
   if (const Status opened = hub->session_.open(); !opened.ok()) {
     (void)hub->log_->note("the console did not open: " + opened.error().message);
-    // Not "conflict": that says that another process of ours is the holder.
+    // Not "conflict": that means that another weft process is the holder.
     Error error = opened.error();
     if (error.code == ErrorCode::conflict) error.code = ErrorCode::unavailable;
     return error;
@@ -51,7 +51,7 @@ Result<std::unique_ptr<ConsoleHub>> ConsoleHub::open(Fleet& fleet, std::uint32_t
 
 ConsoleHub::~ConsoleHub() {
   for (Guest& guest : guests_) send(guest, frame_bytes(FrameType::goodbye, {}), false);
-  // The last words of a slow guest may be lost; that of a live one goes at once.
+  // The goodbye may not reach a slow client; a responsive one receives it at once.
   const Duration end = fleet_.clock.now() + kFarewell;
   bool waiting = true;
   while (waiting && fleet_.clock.now() < end) {
@@ -68,7 +68,7 @@ ConsoleHub::~ConsoleHub() {
 }
 
 void ConsoleHub::run(const std::atomic<bool>& leave) {
-  // Whoever opened the console wants its first byte too.
+  // The client that opened the console must also receive its first byte.
   const Duration first_guest_by = fleet_.clock.now() + kFirstGuest;
   const auto greeted = [&] {
     return std::any_of(guests_.begin(), guests_.end(), [](const Guest& guest) { return guest.greeted; });

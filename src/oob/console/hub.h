@@ -1,6 +1,6 @@
-// The holder of a console: reads it, keeps the log, and shows it to all who are attached by its socket. One of them may
-// write at a time; another may take that over, and everyone is told. Whoever is slow loses output, never the console.
-// It ends when its process wants to, and says goodbye: then one of those who stay becomes the holder
+// The holder of a console session: reads it, writes the log, and sends output to all clients attached to its socket.
+// One client at a time has the write lock; another may take it over, and all are notified. A slow client loses output
+// but never blocks the console. On exit the hub sends a goodbye, and one of the remaining clients takes over
 // (console/client.h).
 #pragma once
 
@@ -18,8 +18,8 @@ namespace weft::oob {
 
 class ConsoleHub {
  public:
-  // Takes the log (and with it the console), opens the session and the socket. conflict when another process is the
-  // holder; else the error of what could not be opened.
+  // Locks the log (and thereby the console), opens the session and the socket. `conflict` if another process is the
+  // holder; otherwise the error of what could not be opened.
   [[nodiscard]] static Result<std::unique_ptr<ConsoleHub>> open(Fleet& fleet, std::uint32_t target,
                                                                 const std::string& folder, const std::string& who,
                                                                 const std::string& why,
@@ -38,11 +38,11 @@ class ConsoleHub {
     std::size_t replay = 0;
     bool greeted = false;
     bool may_write = false;
-    bool told = false;  // that another one writes
+    bool told = false;  // that another client has the write lock
     bool gone = false;
     std::string in{};
     std::string out{};
-    std::uint64_t lost = 0;  // bytes that it did not take in time
+    std::uint64_t lost = 0;  // bytes dropped because it read too slowly
   };
 
   ConsoleHub(Fleet& fleet, std::uint32_t target, std::string folder);

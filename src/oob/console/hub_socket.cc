@@ -24,11 +24,11 @@ Error failure(const char* what, int number, const std::string& path) {
   return {code, fmt::format("cannot {}: {}", what, std::generic_category().message(number)), path};
 }
 
-// A socket's path may have 107 bytes only (unix(7)); through the folder's descriptor any folder will do.
+// A socket path is limited to 107 bytes (unix(7)); going through the folder's descriptor allows any folder.
 class FolderPath {
  public:
   explicit FolderPath(const std::string& folder) : descriptor_(open_descriptor(folder, O_PATH | O_DIRECTORY)) {}
-  // False when even so the name is too long.
+  // False if the name is still too long.
   bool fill(sockaddr_un& address, const std::string& name) const {
     const std::string path = fmt::format("/proc/self/fd/{}/{}.sock", descriptor_.get(), name);
     address.sun_family = AF_UNIX;
@@ -75,7 +75,7 @@ Result<int> listen_at(const std::string& folder, const std::string& name) {
   (void)::unlink(shown.c_str());
   FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.ok()) return failure("listen", errno, shown);
-  // The mode is the socket's own from its making; connecting needs the right to write to it.
+  // The socket has its mode from creation; connecting requires write permission on it.
   const bool bound = ::fchmod(listener.get(), 0600) == 0 &&
                      ::bind(listener.get(), as_address(address), sizeof(address)) == 0 &&
                      ::chmod(shown.c_str(), 0600) == 0 && ::listen(listener.get(), 16) == 0;
@@ -110,7 +110,7 @@ bool read_available(int descriptor, std::string& buffer) {
     const ssize_t got = ::recv(descriptor, piece.data(), piece.size(), MSG_DONTWAIT);
     if (got > 0) {
       buffer.append(piece.data(), static_cast<std::size_t>(got));
-      if (buffer.size() > 2 * kMaxFrame) return true;  // the rest later
+      if (buffer.size() > 2 * kMaxFrame) return true;  // the rest is read later
       continue;
     }
     if (got < 0 && errno == EINTR) continue;

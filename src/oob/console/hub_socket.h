@@ -1,5 +1,5 @@
-// The words between the holder of a console and those who look on, over a socket of the file system: frames of a type,
-// a length (4 bytes, big end first) and that many bytes. Local only; nothing here is trusted more than it must be.
+// The protocol between the holder of a console and its clients, over a Unix domain socket: frames of a type, a length
+// (4 bytes, big endian) and that many bytes. Local only; input is still validated.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace weft::oob {
 
 enum class FrameType : char {
-  // from those who look on
-  hello = 'H',  // mode ("view", "write" or "take"), lines to show again, who: separated by line ends
+  // from clients
+  hello = 'H',  // mode ("view", "write" or "take"), lines to replay, who: separated by line ends
   input = 'I',
   take = 'T',
   // from the holder
@@ -30,19 +30,19 @@ struct Frame {
 inline constexpr std::size_t kMaxFrame = 64U << 10U;  // bytes
 
 [[nodiscard]] std::string frame_bytes(FrameType type, std::string_view bytes);
-// Takes a whole frame from the front of `buffer`; none when there is not one yet. An error when it is no frame.
+// Removes a complete frame from the front of `buffer`; empty if there is none yet. An error if it is not a valid frame.
 [[nodiscard]] Result<std::optional<Frame>> take_frame(std::string& buffer);
 
-// FOLDER/NAME.sock, mode 0600. The caller holds the lock of the console, so that a socket found there is a dead one.
+// FOLDER/NAME.sock, mode 0600. The caller holds the console lock, so an existing socket is stale.
 [[nodiscard]] Result<int> listen_at(const std::string& folder, const std::string& name);
-// not_found or unavailable when nobody listens.
+// not_found or unavailable if no process is listening.
 [[nodiscard]] Result<int> connect_to(const std::string& folder, const std::string& name);
-// Whether the other end is ours or root's.
+// Whether the peer runs as the same user or root.
 [[nodiscard]] bool is_peer_trusted(int descriptor);
 
-// Reads what is there. False when the other end is gone.
+// Reads what is available. False if the peer has closed.
 [[nodiscard]] bool read_available(int descriptor, std::string& buffer);
-// Writes what goes without waiting and takes it off `buffer`. False when the other end is gone.
+// Writes as much as possible without blocking and removes it from `buffer`. False if the peer has closed.
 [[nodiscard]] bool write_available(int descriptor, std::string& buffer);
 
 }  // namespace weft::oob

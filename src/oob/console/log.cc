@@ -15,16 +15,16 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kTail = 256U << 10U;  // bytes of an old log that are read for the lines to show again
+constexpr std::size_t kTail = 256U << 10U;  // bytes of an old log that are read for replay
 
-// The lines at the end of the file, whole ones only.
+// The complete lines at the end of the file.
 std::deque<std::string> tail_of(int file, std::size_t size) {
   std::deque<std::string> lines;
   std::string text(std::min(size, kTail), '\0');
   const ssize_t got = ::pread(file, text.data(), text.size(), static_cast<off_t>(size - text.size()));
   if (got <= 0) return lines;
   text.resize(static_cast<std::size_t>(got));
-  std::size_t at = size > kTail ? text.find('\n') + 1 : 0;  // 0 again when there is none
+  std::size_t at = size > kTail ? text.find('\n') + 1 : 0;  // 0 again if there is none
   for (std::size_t end = text.find('\n', at); end != std::string::npos; end = text.find('\n', at)) {
     lines.push_back(printable(std::string_view(text).substr(at, end - at)));
     if (lines.size() > ConsoleLog::kMaxRecent) lines.pop_front();
@@ -84,7 +84,7 @@ Status ConsoleLog::open_log() {
   size_ = static_cast<std::size_t>(info->st_size);
   if (recent_.empty()) recent_ = tail_of(file_.get(), size_);
   char last = '\n';
-  // A line that a crash cut short is closed, never gone over.
+  // A line truncated by a crash is terminated, never overwritten.
   if (size_ > 0 && ::pread(file_.get(), &last, 1, info->st_size - 1) == 1 && last != '\n')
     size_ += write_all(file_.get(), "\n").bytes;
   return {};
@@ -134,7 +134,7 @@ Status ConsoleLog::flush() {
 }
 
 Status ConsoleLog::note(std::string_view text) {
-  lines_.flush();  // so that times only grow
+  lines_.flush();  // keeps timestamps in ascending order
   write_line(log_line(clock_.wall_ms(), LineMark::note, visible_text(text)));
   return take_problem();
 }

@@ -1,5 +1,5 @@
-// What a console said, for ever: FOLDER/DEVICE.log, lines with their time, only appended to, the owner's alone. Whoever
-// has the log open holds the console: a second one is refused (conflict) until the first is gone, by whatever death.
+// The persistent console log: FOLDER/DEVICE.log, timestamped lines, append-only, accessible by its owner only. The
+// process with the open log holds the console: a second one gets `conflict` until the first exits or dies.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 namespace weft::oob {
 
 struct ConsoleLogOptions {
-  std::size_t rotate_bytes = 64U << 20U;  // beyond this the file becomes DEVICE.log.1, that one .2, ...
-  int keep = 8;                           // rotated files; older ones go
+  std::size_t rotate_bytes = 64U << 20U;  // above this size the file becomes DEVICE.log.1, that one .2, ...
+  int keep = 8;                           // number of rotated files; older ones are deleted
 };
 
 class ConsoleLog {
  public:
-  // `folder`: STATE/consoles; made when it is not there. A line at the top and one at the end say who and why.
+  // `folder`: STATE/consoles; created if missing. A line at the top and one at the end record who and why.
   [[nodiscard]] static Result<std::unique_ptr<ConsoleLog>> open(const std::string& folder, const std::string& device,
                                                                 std::string who, const std::string& why, Clock& clock,
                                                                 const ConsoleLogOptions& options = {});
@@ -32,17 +32,17 @@ class ConsoleLog {
   ConsoleLog& operator=(const ConsoleLog&) = delete;
   ~ConsoleLog();
 
-  // Bytes as they come. An error says that the disk does not take them; the console goes on.
+  // Bytes as received. An error means that they could not be written to disk; the console continues.
   Status append(std::string_view bytes);
-  Status tick();   // gives out an unfinished line that waits for a second
-  Status flush();  // at once
+  Status tick();   // writes out an unfinished line that is older than one second
+  Status flush();  // immediately
   Status note(std::string_view text);
 
-  // The last lines of the log as they stand in it, those of earlier openings too.
+  // The last lines of the log as written, including those of earlier sessions.
   [[nodiscard]] std::vector<std::string> recent(std::size_t lines) const;
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& device() const { return device_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // from the console since it was opened
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // received from the console since it was opened
 
   static constexpr std::size_t kMaxRecent = 1000;  // lines
 

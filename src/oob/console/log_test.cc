@@ -41,7 +41,7 @@ class ConsoleLogTest : public testing::Test {
   ManualClock clock_;
 };
 
-TEST(ConsoleText, NothingInALogMovesACursor) {
+TEST(ConsoleText, LogContainsNoTerminalControls) {
   EXPECT_EQ(visible_text("a\x1b[2Jb"), "a^[[2Jb");
   EXPECT_EQ(visible_text(std::string_view("\0\x07\x7f\t", 4)), "^@^G^?\t");
   EXPECT_EQ(visible_text("\xff\xc3\xa9"), "\\xff\xc3\xa9");
@@ -57,7 +57,7 @@ TEST(ConsoleText, NothingInALogMovesACursor) {
   }
 }
 
-TEST(ConsoleText, PlainTextIsWhatAPersonReads) {
+TEST(ConsoleText, PlainTextDropsEscapeSequences) {
   EXPECT_EQ(plain_text("\x1b[1;32mlog\x1b[0min: \r"), "login: ");
   EXPECT_EQ(plain_text("\x1b]0;title\x07x"), "x");
   EXPECT_EQ(plain_text("\x1b]0;title\x1b\\x"), "x");
@@ -65,7 +65,7 @@ TEST(ConsoleText, PlainTextIsWhatAPersonReads) {
   EXPECT_EQ(plain_text("\x1b[12"), "");
 }
 
-TEST_F(ConsoleLogTest, LinesHaveTheirTime) {
+TEST_F(ConsoleLogTest, LinesHaveTimestamps) {
   {
     const auto log = open();
     ASSERT_NE(log, nullptr);
@@ -74,7 +74,7 @@ TEST_F(ConsoleLogTest, LinesHaveTheirTime) {
     ASSERT_TRUE(log->append("in: ").ok());
     ASSERT_TRUE(log->tick().ok());
     (void)clock_.sleep(milliseconds(600));
-    ASSERT_TRUE(log->tick().ok());  // a second after its first byte
+    ASSERT_TRUE(log->tick().ok());  // one second after its first byte
     ASSERT_TRUE(log->append("root\r\r\n\r\n").ok());
     EXPECT_EQ(log->bytes(), 25U);
   }
@@ -90,7 +90,7 @@ TEST_F(ConsoleLogTest, LinesHaveTheirTime) {
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
 
-TEST_F(ConsoleLogTest, TimesOnlyGrow) {
+TEST_F(ConsoleLogTest, TimestampsAreAscending) {
   const auto log = open();
   ASSERT_TRUE(log->append("prompt# ").ok());
   (void)clock_.sleep(milliseconds(10));
@@ -99,16 +99,16 @@ TEST_F(ConsoleLogTest, TimesOnlyGrow) {
               ElementsAre("2025-10-09T08:53:20.000Z | prompt# ", "2025-10-09T08:53:20.010Z # bob joined"));
 }
 
-TEST_F(ConsoleLogTest, AForgedRemarkIsALine) {
+TEST_F(ConsoleLogTest, ForgedNoteIsAnOrdinaryLine) {
   const auto log = open();
   ASSERT_TRUE(log->append("2025-10-09T08:53:20.000Z # opened by eve\n").ok());
   EXPECT_THAT(log->recent(1), ElementsAre("2025-10-09T08:53:20.000Z | 2025-10-09T08:53:20.000Z # opened by eve"));
 }
 
-TEST_F(ConsoleLogTest, ALineWithoutEndIsBroken) {
+TEST_F(ConsoleLogTest, LineWithoutEndIsSplit) {
   const auto log = open();
   ASSERT_TRUE(log->append(std::string(10'000, 'x')).ok());
-  EXPECT_EQ(log->recent(10).size(), 3U);  // the opening and two pieces of 4096
+  EXPECT_EQ(log->recent(10).size(), 3U);  // the opening note and two parts of 4096
   EXPECT_THAT(log->recent(1)[0], HasSubstr("Z + xxx"));
 }
 
@@ -123,7 +123,7 @@ TEST_F(ConsoleLogTest, OneHolder) {
   EXPECT_EQ(ConsoleLog::open(folder_, "../n1", "bob", "", clock_).error().code, ErrorCode::invalid_input);
 }
 
-TEST_F(ConsoleLogTest, OldLinesAreShownAgainAndTornOnesClosed) {
+TEST_F(ConsoleLogTest, OldLinesAreReplayedAndTornOnesTerminated) {
   ASSERT_TRUE(make_private_folder(folder_).ok());
   std::ofstream(folder_ + "/n1.log") << "2025-01-01T00:00:00.000Z | old\n2025-01-01T00:00:01.000Z | cut sho";
   const auto log = open();
@@ -157,13 +157,13 @@ TEST(ConsoleMatcherTest, FindsPromptsAcrossReadsAndColors) {
   EXPECT_FALSE(ConsoleMatcher::make("[").ok());
   EXPECT_FALSE(ConsoleMatcher::make("").ok());
   EXPECT_FALSE(ConsoleMatcher::make(std::string(257, 'a')).ok());
-  EXPECT_FALSE(ConsoleMatcher::make("(a)\\1").ok());  // back-references are left out
+  EXPECT_FALSE(ConsoleMatcher::make("(a)\\1").ok());  // back-references are not supported
 }
 
-TEST(ConsoleMatcherTest, HostileLinesTakeNoTime) {
+TEST(ConsoleMatcherTest, HostileLinesMatchQuickly) {
   Result<ConsoleMatcher> matcher = ConsoleMatcher::make("(a*)*b");
   ASSERT_TRUE(matcher.ok());
-  EXPECT_FALSE(matcher->feed(std::string(300, 'a')));  // exponential for a matcher that goes back
+  EXPECT_FALSE(matcher->feed(std::string(300, 'a')));  // exponential for a backtracking matcher
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ void ConsoleLines::flush() {
 void ConsoleLines::give_out(bool ended) {
   // Serial lines end in CR LF, some in CR CR LF.
   while (ended && !line_.empty() && line_.back() == '\r') line_.pop_back();
-  // What went out unfinished and ends with nothing more has been said.
+  // An unfinished line that was already emitted needs no empty continuation.
   if (!(goes_on_ && ended && line_.empty()))
     emit_(log_line(began_ms_, goes_on_ ? LineMark::goes_on : LineMark::line, visible_text(line_)));
   line_.clear();

@@ -24,19 +24,19 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr int kGrace = 1000;  // milliseconds that a program has to end by itself once its terminal is gone
+constexpr int kGrace = 1000;  // milliseconds that a program has to exit by itself once its terminal is closed
 
 class ProgramStream final : public ConsoleStream {
  public:
   ProgramStream(int terminal, pid_t child, std::string program, std::string device)
       : terminal_(terminal), child_(child), program_(std::move(program)), device_(std::move(device)) {}
-  // Closing the terminal hangs up on the program; what does not go by that or SIGTERM is killed, with its group.
+  // Closing the terminal sends SIGHUP to the program; if it survives that and SIGTERM, its group is killed.
   ~ProgramStream() override {
     ::close(terminal_);
     if (!ended_) ::kill(-child_, SIGTERM);
     const auto end = Steady::now() + std::chrono::milliseconds(kGrace);
     while (!collect() && Steady::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ::kill(-child_, SIGKILL);  // also what the program left behind in its group
+    ::kill(-child_, SIGKILL);  // also child processes that the program left in its group
     while (!collect()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
@@ -48,7 +48,7 @@ class ProgramStream final : public ConsoleStream {
     const ssize_t got = ::read(terminal_, bytes.data(), bytes.size());
     if (got > 0) return std::string(bytes.data(), static_cast<std::size_t>(got));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::string();
-    return gone();  // EIO: nobody holds the other side any more
+    return gone();  // EIO: no process has the other side open
   }
 
   Status write(std::string_view text) override {
@@ -74,7 +74,7 @@ class ProgramStream final : public ConsoleStream {
     return ended_;
   }
   Error gone() {
-    const auto end = Steady::now() + std::chrono::milliseconds(200);  // it closes its terminal just before it ends
+    const auto end = Steady::now() + std::chrono::milliseconds(200);  // it closes its terminal just before it exits
     while (!collect() && Steady::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::string how = "closed its terminal";
     if (ended_ && WIFEXITED(status_)) how = fmt::format("ended with status {}", WEXITSTATUS(status_));
@@ -90,7 +90,7 @@ class ProgramStream final : public ConsoleStream {
   bool ended_ = false;
 };
 
-// In the child: only what is safe after a fork of a program with threads.
+// In the child: only async-signal-safe calls, since the parent has threads.
 [[noreturn]] void become(const char* terminal, char* const* words, int report) {
   ::setsid();
   const int side = ::open(terminal, O_RDWR);  // NOLINT(cppcoreguidelines-pro-type-vararg): without a terminal before,
@@ -127,7 +127,7 @@ Result<Terminal> open_terminal(const std::string& device) {
     return Error{ErrorCode::unavailable,
                  fmt::format("no terminal for the console: {}", std::generic_category().message(number)), device};
   }
-  // Raw: what is written is for the far end, and must neither come back as an echo nor be turned into signals here.
+  // Raw mode: input is for the far end, and must be neither echoed nor turned into signals here.
   termios mode{};
   if (::tcgetattr(terminal.descriptor, &mode) == 0) {
     ::cfmakeraw(&mode);
@@ -168,7 +168,7 @@ Result<std::unique_ptr<ConsoleStream>> open_program_console(const std::vector<st
   int failed = 0;
   ssize_t told = 0;
   do {
-    told = ::read(report[0], &failed, sizeof failed);  // ends when the program runs or has failed to
+    told = ::read(report[0], &failed, sizeof failed);  // returns when the program runs or failed to start
   } while (told < 0 && errno == EINTR);
   ::close(report[0]);
   if (told == static_cast<ssize_t>(sizeof failed)) {

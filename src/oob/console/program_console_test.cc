@@ -23,14 +23,14 @@ std::string read_until(ConsoleStream& stream, const std::string& end) {
   return text;
 }
 
-TEST(ProgramConsole, TalksBothWaysOnATerminal) {
+TEST(ProgramConsole, ReadsAndWritesOnATerminal) {
   const Result<std::unique_ptr<ConsoleStream>> console =
       open_program_console({"sh", "-c", "tty -s && echo terminal; read line; echo \"got $line\"; exit 3"}, "n1");
   ASSERT_TRUE(console.ok()) << console.error().text();
   EXPECT_NE(read_until(**console, "terminal").find("terminal"), std::string::npos);
   ASSERT_TRUE((*console)->write("hello\n").ok());
   const std::string text = read_until(**console, "got hello");
-  EXPECT_EQ(text.find("hello"), text.find("got hello") + 4);  // no echo of our own
+  EXPECT_EQ(text.find("hello"), text.find("got hello") + 4);  // not echoed by our terminal
   Result<std::string> end = (*console)->read(milliseconds(2'000));
   for (int i = 0; i < 50 && end.ok(); ++i) end = (*console)->read(milliseconds(100));
   ASSERT_FALSE(end.ok());
@@ -38,7 +38,7 @@ TEST(ProgramConsole, TalksBothWaysOnATerminal) {
   EXPECT_EQ(end.error().text(), "n1: the console program 'sh' ended with status 3");
 }
 
-TEST(ProgramConsole, SilenceIsNoError) {
+TEST(ProgramConsole, SilenceIsNotAnError) {
   const Result<std::unique_ptr<ConsoleStream>> console = open_program_console({"sleep", "60"}, "n1");
   ASSERT_TRUE(console.ok());
   const Result<std::string> nothing = (*console)->read(milliseconds(30));
@@ -46,7 +46,7 @@ TEST(ProgramConsole, SilenceIsNoError) {
   EXPECT_EQ(*nothing, "");
 }
 
-TEST(ProgramConsole, WhatCannotStartIsSaid) {
+TEST(ProgramConsole, StartFailureIsReported) {
   const Result<std::unique_ptr<ConsoleStream>> missing = open_program_console({"/no/such/program"}, "n1");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
@@ -54,8 +54,8 @@ TEST(ProgramConsole, WhatCannotStartIsSaid) {
   EXPECT_EQ(open_program_console({""}, "n1").error().code, ErrorCode::invalid_input);
 }
 
-// The whole group goes, also what ignores the hang-up.
-TEST(ProgramConsole, EverythingItStartedIsGoneAfterwards) {
+// The whole group is killed, including processes that ignore SIGHUP.
+TEST(ProgramConsole, AllChildProcessesAreKilledOnClose) {
   pid_t child = 0;
   const auto start = std::chrono::steady_clock::now();
   {
@@ -68,7 +68,7 @@ TEST(ProgramConsole, EverythingItStartedIsGoneAfterwards) {
     EXPECT_EQ(::kill(child, 0), 0);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
-  // Gone, or dead and not yet reaped by its new parent: "PID (sleep) Z ...".
+  // Exited, or a zombie not yet reaped by its new parent: "PID (sleep) Z ...".
   const auto runs = [&] {
     std::ifstream status("/proc/" + std::to_string(child) + "/stat");
     std::string line;
@@ -78,7 +78,7 @@ TEST(ProgramConsole, EverythingItStartedIsGoneAfterwards) {
   EXPECT_FALSE(runs());
 }
 
-TEST(ProgramConsole, ConcurrentConsolesAreApart) {
+TEST(ProgramConsole, ConcurrentConsolesAreIndependent) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([i] {

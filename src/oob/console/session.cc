@@ -11,7 +11,7 @@ namespace weft::oob {
 namespace {
 
 constexpr Duration kFirstPause = milliseconds(1'000);
-constexpr Duration kLongestPause = milliseconds(30'000);  // a BMC that restarts is away for a minute or two
+constexpr Duration kLongestPause = milliseconds(30'000);  // a restarting BMC is down for a minute or two
 constexpr Duration kReadWait = milliseconds(200);
 constexpr std::size_t kTailLines = 25;
 
@@ -26,7 +26,7 @@ Status ConsoleSession::open() {
   bmc_.reset();
   const Endpoint& endpoint = fleet_.inventory.targets()[target_].endpoint;
   if (!endpoint.console.empty()) {
-    // A console server does not need the BMC, which may be the thing that is dead.
+    // A console server does not need the BMC, which may be what failed.
     Result<std::unique_ptr<ConsoleStream>> program = open_program_console(endpoint.console, endpoint.device);
     if (!program.ok()) return program.error();
     stream_ = std::move(program).value();
@@ -47,7 +47,7 @@ void ConsoleSession::lose(const Error& error) {
   bmc_.reset();
   if (pause_ < kFirstPause) pause_ = kFirstPause;
   next_try_ = fleet_.clock.now() + pause_;
-  // The same sentence every 30 seconds for a night says nothing.
+  // Repeating the same message every 30 seconds adds no information.
   if (error.message != last_problem_)
     note_(fmt::format("the console is disconnected: {}; retrying in {}", error.message, to_text(pause_)));
   last_problem_ = error.message;
@@ -132,7 +132,7 @@ Result<ConsoleCapture> capture_console(Fleet& fleet, std::uint32_t target, Durat
     ever_open = ever_open || session.is_open();
     capture.bytes += bytes.size();
     access.count(bytes.size(), 0);
-    // A full disk is no reason to miss what is waited for.
+    // A full disk must not prevent seeing the pattern.
     (void)(bytes.empty() ? log.tick() : log.append(bytes));
     if (matcher && matcher->feed(bytes)) break;
   }

@@ -1,5 +1,5 @@
-// The console of one device, kept open: whatever ends the session (the BMC restarts, someone else takes the console),
-// it is opened again with growing pauses, and a line says so. Used by one thread. Keeps no log: see console/log.h.
+// A persistent console session to one device: if the session is lost (the BMC restarts, another user takes the console
+// over), it is reopened with backoff, and a note reports it. Used by one thread. No logging: see console/log.h.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ inline constexpr std::string_view kConsoleVerb = "console";
 
 class ConsoleSession {
  public:
-  // `note` is told in a sentence when the console goes and comes.
+  // `note` is called with a sentence when the console disconnects or reconnects.
   ConsoleSession(Fleet& fleet, std::uint32_t target, std::function<void(const std::string&)> note)
       : fleet_(fleet), target_(target), note_(std::move(note)) {}
 
   // One attempt.
   [[nodiscard]] Status open();
-  // What came within `wait`; empty when nothing did or the console is away. Never an error: it comes back or is waited
-  // for until the clock is stopped.
+  // What arrived within `wait`; empty if nothing did or the console is disconnected. Never an error: it reconnects
+  // until the clock is stopped.
   [[nodiscard]] std::string read(Duration wait);
-  // unavailable while the console is away.
+  // unavailable while the console is disconnected.
   [[nodiscard]] Status write(std::string_view text);
   [[nodiscard]] bool is_open() const { return stream_ != nullptr; }
   [[nodiscard]] std::uint32_t reopened() const { return reopened_; }
@@ -38,21 +38,21 @@ class ConsoleSession {
   std::uint32_t target_;
   std::function<void(const std::string&)> note_;
   std::unique_ptr<Bmc> bmc_;
-  std::unique_ptr<ConsoleStream> stream_;  // goes before the session it belongs to
+  std::unique_ptr<ConsoleStream> stream_;  // destroyed before the session it belongs to
   Duration pause_;
   Duration next_try_;
   std::uint32_t reopened_ = 0;
   std::string last_problem_;
 };
 
-// Access in the journal: begins when made, ends with the bytes that went by.
+// Journal entries for console access: begin and end, with the number of bytes transferred.
 class ConsoleAccess {
  public:
   ConsoleAccess(Journal& journal, std::string device);
   ConsoleAccess(const ConsoleAccess&) = delete;
   ConsoleAccess& operator=(const ConsoleAccess&) = delete;
   ~ConsoleAccess();
-  // Without it on disk nobody gets to the console.
+  // Must be on disk before access to the console is given.
   [[nodiscard]] Status begin(std::string_view mode, std::string_view why);
   void count(std::uint64_t read, std::uint64_t written) {
     read_ += read;
@@ -70,15 +70,15 @@ class ConsoleAccess {
 
 struct ConsoleCapture {
   bool seen = false;           // the pattern was seen; false also when there was none
-  std::string line{};          // in which it was seen
-  std::uint64_t bytes = 0;     // that came
-  std::uint32_t reopened = 0;  // times that the console went and came back
+  std::string line{};          // the matching line
+  std::uint64_t bytes = 0;     // received
+  std::uint32_t reopened = 0;  // number of reconnects
   Duration took{};
   std::vector<std::string> tail{};  // the last lines of the log, at most 25
 };
 
-// Reads a console into its log until the pattern is seen (regular expression; empty: none), the time is over (zero: no
-// limit) or the clock is stopped. An error when the pattern is none, or when the console could not be opened at all
+// Reads a console into its log until the pattern is seen (regular expression; empty: none), the time limit expires
+// (zero: no limit) or the clock is stopped. An error if the pattern is invalid, or if the console could not be opened
 // within the limit.
 [[nodiscard]] Result<ConsoleCapture> capture_console(Fleet& fleet, std::uint32_t target, Duration limit,
                                                      const std::string& until_regex, ConsoleLog& log);

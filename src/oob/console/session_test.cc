@@ -19,14 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// A serial line that a test speaks on, shared by all sessions to it.
+// A serial line that a test writes to, shared by all sessions to it.
 struct Serial {
   std::mutex mutex;
   std::deque<std::string> said;
   std::string heard;
   int opens = 0;
   int opens_to_refuse = 0;
-  int drops = 0;  // that many reads say that the session is gone
+  int drops = 0;  // that many reads report that the session was lost
   bool echo = false;
 
   void say(const std::string& text) {
@@ -134,7 +134,7 @@ struct Desk {
   }
   std::unique_ptr<ConsoleLog> log() { return std::move(ConsoleLog::open(folder, "n1", "alice", "", clock)).value(); }
 
-  std::string root;    // goes with the desk
+  std::string root;    // removed with the desk
   std::string folder;  // in it
   TheClock clock;
   MemoryJournal journal;
@@ -144,7 +144,7 @@ struct Desk {
   Fleet fleet{inventory, connector, credentials, clock, journal};
 };
 
-TEST(ConsoleCapture, SeesWhatItWaitsFor) {
+TEST(ConsoleCapture, StopsAtThePattern) {
   Desk<ManualClock> desk;
   desk.connector.serial->say("GRUB\r\n");
   desk.connector.serial->say("train001 login: ");
@@ -162,7 +162,7 @@ TEST(ConsoleCapture, SeesWhatItWaitsFor) {
   EXPECT_EQ(write_json_line((*entries)[1].detail), R"({"bytes_read": 22, "bytes_written": 0})");
 }
 
-TEST(ConsoleCapture, TimeEndsIt) {
+TEST(ConsoleCapture, StopsAtTheTimeLimit) {
   Desk<ManualClock> desk;
   const auto log = desk.log();
   const Result<ConsoleCapture> capture = capture_console(desk.fleet, 0, milliseconds(3'000), "never", *log);
@@ -173,7 +173,7 @@ TEST(ConsoleCapture, TimeEndsIt) {
   EXPECT_FALSE(capture_console(desk.fleet, 0, milliseconds(10), "[", *log).ok());
 }
 
-TEST(ConsoleCapture, ComesBackAfterADrop) {
+TEST(ConsoleCapture, ReconnectsAfterADrop) {
   Desk<ManualClock> desk;
   desk.connector.serial->drops = 1;
   desk.connector.serial->opens_to_refuse = 0;
@@ -206,16 +206,16 @@ TEST(ConsoleCapture, WaitsForABusyConsoleButNotForAWrongPassword) {
   EXPECT_EQ(desk.clock.now(), before);
 }
 
-TEST(ConsoleCapture, AProgramIsAConsole) {
+TEST(ConsoleCapture, ProgramProvidesTheConsole) {
   Desk<SystemClock> desk({"sh", "-c", "echo hello from a program; read line; echo got $line; sleep 5"});
   const auto log = desk.log();
   const Result<ConsoleCapture> capture = capture_console(desk.fleet, 0, milliseconds(5'000), "hello from", *log);
   ASSERT_TRUE(capture.ok()) << capture.error().text();
   EXPECT_TRUE(capture->seen);
-  EXPECT_EQ(desk.connector.serial->opens, 0);  // the BMC was not asked
+  EXPECT_EQ(desk.connector.serial->opens, 0);  // the BMC was not contacted
 }
 
-TEST(ConsoleKeys, LikeSsh) {
+TEST(ConsoleKeys, EscapeKeysWorkLikeSsh) {
   EscapeKeys keys;
   EXPECT_TRUE(keys.press("~.").leave);
   EscapeKeys typing;
@@ -228,7 +228,7 @@ TEST(ConsoleKeys, LikeSsh) {
   EXPECT_EQ(typing.press("\r~.rest").send, "\r");
 }
 
-// One who looks on, in a thread, with a pipe for a keyboard.
+// An attached user, in a thread, with a pipe as keyboard.
 class Person {
  public:
   Person(Desk<SystemClock>& desk, std::string who, const ConsoleClientOptions& wishes = {}) : options_(wishes) {
@@ -261,7 +261,7 @@ class Person {
     const std::lock_guard lock(mutex_);
     return seen_;
   }
-  // Whether it was seen within five seconds.
+  // Whether the text was seen within five seconds.
   [[nodiscard]] bool sees(const std::string& text) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return seen_.find(text) != std::string::npos; });
@@ -292,7 +292,7 @@ bool within_a_minute(const std::function<bool()>& holds) {
   return false;
 }
 
-TEST(ConsoleHubConcurrent, SeveralLookAndOneWrites) {
+TEST(ConsoleHubConcurrent, SeveralReadAndOneWrites) {
   Desk<SystemClock> desk;
   desk.connector.serial->echo = true;
   Person alice(desk, "alice");
@@ -300,11 +300,11 @@ TEST(ConsoleHubConcurrent, SeveralLookAndOneWrites) {
   desk.connector.serial->say("kernel: hello\r\n");
   ASSERT_TRUE(alice.sees("kernel: hello"));
   Person bob(desk, "bob");
-  ASSERT_TRUE(bob.sees("| kernel: hello>"));  // what went before
+  ASSERT_TRUE(bob.sees("| kernel: hello>"));  // replayed output
   ASSERT_TRUE(bob.sees("[alice has the write lock; ~t takes it over]"));
   Person eve(desk, "eve", {.view = true});
   ASSERT_TRUE(alice.sees("[eve joined (read-only)]"));
-  EXPECT_EQ(desk.connector.serial->opens, 1);  // one session for three
+  EXPECT_EQ(desk.connector.serial->opens, 1);  // one session for three clients
   alice.type("uptime");
   ASSERT_TRUE(bob.sees("uptime"));
   ASSERT_TRUE(eve.sees("uptime"));
@@ -320,7 +320,7 @@ TEST(ConsoleHubConcurrent, SeveralLookAndOneWrites) {
   EXPECT_EQ(desk.connector.serial->everything_heard(), "uptimewhoami");
 }
 
-TEST(ConsoleHubConcurrent, TheFirstByteIsSeenByWhoeverOpened) {
+TEST(ConsoleHubConcurrent, OpenerReceivesTheFirstByte) {
   Desk<SystemClock> desk;
   desk.connector.serial->say("BIOS\r\n");
   Person alice(desk, "alice", {.until = "BIOS"});
@@ -330,7 +330,7 @@ TEST(ConsoleHubConcurrent, TheFirstByteIsSeenByWhoeverOpened) {
   EXPECT_THAT(alice.seen(), HasSubstr("BIOS\r\n"));
 }
 
-TEST(ConsoleHubConcurrent, WhoStaysTakesOver) {
+TEST(ConsoleHubConcurrent, RemainingClientTakesOver) {
   Desk<SystemClock> desk;
   auto alice = std::make_unique<Person>(desk, "alice");
   ASSERT_TRUE(alice->sees("[alice has the write lock]"));
@@ -348,12 +348,12 @@ TEST(ConsoleHubConcurrent, WhoStaysTakesOver) {
   EXPECT_EQ(bob.outcome()->end, ConsoleEnd::left);
   carol.leave();
   EXPECT_FALSE(fs::exists(desk.folder + "/n1.sock"));
-  // Everyone came and went in the journal.
+  // Every attach and detach is in the journal.
   EXPECT_EQ(desk.journal.read()->size(), 6U);
   EXPECT_TRUE(open_operations(*desk.journal.read()).empty());
 }
 
-TEST(ConsoleHubConcurrent, UntilAndSendAndTimeAndTake) {
+TEST(ConsoleHubConcurrent, HandlesUntilSendLimitAndTakeOver) {
   Desk<SystemClock> desk;
   desk.connector.serial->echo = true;
   Person waiter(desk, "waiter", {.send = "ping\r", .until = "pi.g"});
@@ -371,10 +371,10 @@ TEST(ConsoleHubConcurrent, UntilAndSendAndTimeAndTake) {
   ASSERT_TRUE(first.sees("[thief has the write lock, taken over from first]"));
 }
 
-TEST(ConsoleHubConcurrent, ADeadHolderLeavesNoLock) {
+TEST(ConsoleHubConcurrent, DeadHolderLeavesNoLock) {
   Desk<SystemClock> desk;
   ASSERT_TRUE(fs::create_directories(desk.folder));
-  // What a killed holder leaves: a socket that nobody listens to, and a lock file that nobody holds.
+  // What a killed holder leaves: a socket without a listener, and a lock file that is not locked.
   const Result<int> dead = listen_at(desk.folder, "n1");
   ASSERT_TRUE(dead.ok()) << dead.error().text();
   ::close(*dead);
@@ -382,7 +382,7 @@ TEST(ConsoleHubConcurrent, ADeadHolderLeavesNoLock) {
   EXPECT_TRUE(alice.sees("[alice has the write lock]"));
 }
 
-TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
+TEST(ConsoleHubConcurrent, InvalidFramesDisconnectOnlyTheirSender) {
   Desk<SystemClock> desk;
   Person alice(desk, "alice");
   ASSERT_TRUE(alice.sees("[alice has the write lock]"));
@@ -393,7 +393,7 @@ TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
     std::string unsent = rubbish;
     (void)write_available(*guest, unsent);
     std::string answer;
-    EXPECT_TRUE(within_a_minute([&] { return !read_available(*guest, answer); }));  // it is shown the door
+    EXPECT_TRUE(within_a_minute([&] { return !read_available(*guest, answer); }));  // it is disconnected
     ::close(*guest);
   }
   desk.connector.serial->say("fine");
@@ -401,7 +401,7 @@ TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
   EXPECT_EQ(desk.connector.serial->everything_heard(), "");
 }
 
-TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
+TEST(ConsoleHubConcurrent, SlowClientLosesOutputButDoesNotBlockTheConsole) {
   Desk<SystemClock> desk;
   Person alice(desk, "alice");
   ASSERT_TRUE(alice.sees("[alice has the write lock]"));
@@ -410,7 +410,7 @@ TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
   std::string hello = frame_bytes(FrameType::hello, "view\n0\nslow");
   ASSERT_TRUE(write_available(*slow, hello));
   ASSERT_TRUE(alice.sees("[slow joined"));
-  // More than is held for a guest, at the pace of one who reads.
+  // More than the buffer for a client, at the rate of one that reads.
   for (int i = 0; i < 30; ++i) {
     desk.connector.serial->say(std::string(80'000, 'x') + "\npart " + std::to_string(i) + ".\n");
     ASSERT_TRUE(alice.sees("part " + std::to_string(i) + "."));
@@ -424,14 +424,14 @@ TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
   ::close(*slow);
 }
 
-TEST(ConsoleHubConcurrent, ALongFolderIsNoTrouble) {
+TEST(ConsoleHubConcurrent, LongFolderPathWorks) {
   Desk<SystemClock> desk;
   desk.folder += "/" + std::string(120, 'd');
   Person alice(desk, "alice");
   EXPECT_TRUE(alice.sees("[alice has the write lock]"));
 }
 
-TEST(ConsoleHubConcurrent, AWrongPasswordIsSaidAtOnce) {
+TEST(ConsoleHubConcurrent, WrongPasswordIsReportedAtOnce) {
   Desk<SystemClock> desk;
   desk.connector.refuses = true;
   Person alice(desk, "alice");

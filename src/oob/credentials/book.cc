@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kVersion = "1";
 constexpr std::size_t kLogDigits = 16;
 
-// Parsers quote what they stumble over: that goes, for it may be a password.
+// Parsers quote the offending text: removed here, since it may be a password.
 std::string without_quotes(std::string_view message) {
   std::string out;
   bool inside = false;
@@ -61,7 +61,7 @@ class BookReader {
       return bad(root.place, "`weft_credentials: 1` is missing: it identifies a credentials file of weft");
     if (version->kind != YamlNode::Kind::scalar || version->scalar != kVersion)
       return bad(version->place, "weft_credentials must be 1, the only version there is");
-    // First, since the others lean on its user.
+    // First, since the other entries default to its user.
     if (const YamlNode* node = root.find("default"); node != nullptr) book_.fallback = read_entry(*node, false);
     for (const YamlEntry& entry : root.entries) {
       if (entry.key == "groups") {
@@ -265,7 +265,7 @@ Result<CredentialBook> read_credential_book(const std::string& name, std::string
 }
 
 Result<std::string> write_credential_book(const CredentialBook& book) {
-  // Ranges are for people. Should a name not come through them unharmed, each device gets its own key.
+  // Ranges are for readability. If a name does not survive folding and expansion, each device gets its own key.
   for (const bool folded : {true, false}) {
     std::string text = book_text(book, folded);
     const Result<CredentialBook> again = read_credential_book("", text);

@@ -1,5 +1,5 @@
-// The document behind the file and the program providers: read from YAML with places in its errors, and written so that
-// people can read it. No message here ever quotes the document: whatever stands in it may be a password that slipped.
+// The YAML document behind the file and program providers: parsed with source locations in its errors, and written in a
+// readable form. Messages never quote the document: any text in it may be a misplaced password.
 //   weft_credentials: 1
 //   default: {user: admin, password: ...}
 //   groups:  {train: {user: ..., password: ...}}
@@ -23,8 +23,8 @@ struct CredentialBook {
   std::optional<Credential> fallback{};
   std::map<std::string, Credential, std::less<>> groups{};
   std::map<std::string, Credential, std::less<>> devices{};
-  std::string log{};      // the side log that was taken in last (credentials/log.h); empty: none
-  std::string heading{};  // the comment that the file begins with, kept when it is written again
+  std::string log{};      // the side log that was merged last (credentials/log.h); empty: none
+  std::string heading{};  // the comment at the top of the file, preserved when it is rewritten
 
   [[nodiscard]] const Credential* own(std::string_view device) const;
   // As CredentialStore::find.
@@ -32,12 +32,12 @@ struct CredentialBook {
 };
 [[nodiscard]] bool same(const CredentialBook& a, const CredentialBook& b);
 
-// `name` stands in messages. An error tells the first thing that is wrong, with its line, and how many more there are.
+// `name` is used in messages. An error reports the first problem with its line, and how many more there are.
 [[nodiscard]] Result<CredentialBook> read_credential_book(const std::string& name, std::string text);
-// Devices with the same credential share a key. Refused when reading it back would not give the same.
+// Devices with the same credential share a key. Refused if reading it back would not yield the same book.
 [[nodiscard]] Result<std::string> write_credential_book(const CredentialBook& book);
 
-// Whether a device's entry can be written down: one name, texts that are UTF-8.
+// Whether a device's entry can be stored: a single name, UTF-8 text.
 [[nodiscard]] Status check_entry(const std::string& device, const Credential& credential);
 // {"device": ..., "user": ..., "password": ..., "pending": ... or null}
 [[nodiscard]] std::string entry_json(const std::string& device, const Credential& credential);

@@ -71,7 +71,7 @@ class ProgramCredentials final : public CredentialStore {
     request.environment = environment_;
     const Result<ProcessOutcome> ran = run_process(request);
     if (!ran.ok()) return Error{ran.error().code, ran.error().message, name_};
-    // What it prints is not repeated: it was given a password.
+    // Its output is not repeated: it was given a password.
     if (ran->code != 0)
       return Error{ErrorCode::unavailable, fmt::format("did not keep the entry: it ended with {}", ran->code), name_};
     const std::lock_guard guard(mutex_);
@@ -90,7 +90,7 @@ class ProgramCredentials final : public CredentialStore {
   bool writable_;
 };
 
-// Of what a program said when it failed, and so gave no document: the last line.
+// The last line that a failed program wrote to stderr, for the error message.
 std::string last_words(const ProcessOutcome& ran) {
   std::string_view text = ran.err;
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
@@ -102,7 +102,7 @@ std::string last_words(const ProcessOutcome& ran) {
 struct Program {
   std::string name{};
   std::vector<std::string> words{};  // without "get"
-  std::vector<std::string> get{};    // the words that ask for the document
+  std::vector<std::string> get{};    // the arguments that request the document
   std::vector<std::pair<std::string, std::string>> environment{};
   bool writable = true;
 };
@@ -135,7 +135,7 @@ Result<Program> program_of(std::string_view scheme, std::string_view line) {
   if (!words.ok()) return Error{ErrorCode::invalid_input, words.error().message, std::string(scheme)};
   if (words->empty()) return Error{ErrorCode::invalid_input, "names no program", std::string(scheme)};
   Program program;
-  // Its arguments may hold a token: only the program is named.
+  // Its arguments may contain a token: only the program is named.
   program.name = fmt::format("{}:{}", scheme, words->front());
   program.words = std::move(words).value();
   program.get = program.words;
@@ -181,7 +181,7 @@ Result<std::unique_ptr<CredentialStore>> open_environment(const std::string& var
   return std::unique_ptr<CredentialStore>(std::make_unique<FixedCredentials>(name, std::move(credential)));
 }
 
-// Uniform in [0, bound): bytes that would favor the low ones are drawn again.
+// Uniform in [0, bound): bytes that would bias toward low values are redrawn.
 std::size_t draw(std::size_t bound) {
   const unsigned limit = 256U - 256U % static_cast<unsigned>(bound);
   for (;;) {
@@ -208,11 +208,11 @@ Result<std::unique_ptr<CredentialStore>> open_credentials(const std::string& ref
 }
 
 Secret new_password(std::size_t length) {
-  // Without 0 O o, 1 l I: a person may have to type it at a crash cart.
+  // Without 0 O o, 1 l I: someone may have to type it at a crash cart.
   static constexpr std::string_view kClasses[] = {"ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnpqrstuvwxyz", "23456789"};
   static const std::string all = fmt::format("{}{}{}", kClasses[0], kClasses[1], kClasses[2]);
   std::string text;
-  // Drawn whole until each class is there (nine times in ten at once): forcing one in would favor some texts.
+  // Redrawn as a whole until each class occurs (nine times in ten at once): forcing one in would bias the result.
   do {
     text.clear();
     for (std::size_t i = 0; i < length; ++i) text += all[draw(all.size())];

@@ -76,7 +76,7 @@ class CredentialsTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(CredentialsTest, DeviceBeforeGroupBeforeDefault) {
+TEST_F(CredentialsTest, DevicePrecedesGroupPrecedesDefault) {
   write(path(), kDocument);
   const auto store = open();
   EXPECT_EQ(password(*store, "train002", "train"), "s3cretO");
@@ -92,7 +92,7 @@ TEST_F(CredentialsTest, DeviceBeforeGroupBeforeDefault) {
   EXPECT_EQ(store->name(), "file:" + path());
 }
 
-TEST_F(CredentialsTest, WhatIsMissingIsNotFound) {
+TEST_F(CredentialsTest, MissingEntryIsNotFound) {
   write(path(), "weft_credentials: 1\ndevices:\n  a: {user: u, password: \"\"}\n");
   const auto store = open();
   EXPECT_EQ(store->find("b", "").error().code, ErrorCode::not_found);
@@ -100,7 +100,7 @@ TEST_F(CredentialsTest, WhatIsMissingIsNotFound) {
   EXPECT_EQ(open_credentials("file:" + folder_ + "/none.yaml", unset).error().code, ErrorCode::not_found);
 }
 
-TEST_F(CredentialsTest, AFileThatOthersMayReadIsRefused) {
+TEST_F(CredentialsTest, FileReadableByOthersIsRefused) {
   for (const mode_t mode : {mode_t{0640}, mode_t{0604}, mode_t{0660}, mode_t{0601}}) {
     write(path(), kDocument, mode);
     const auto store = try_open();
@@ -127,7 +127,7 @@ TEST_F(CredentialsTest, FilesAndLinksOfOthersAreRefused) {
   EXPECT_EQ(open_credentials(link, unset).error().code, ErrorCode::refused);
 }
 
-TEST_F(CredentialsTest, WhatIsWrongHasItsPlaceAndNoSecret) {
+TEST_F(CredentialsTest, ErrorsNameTheLocationAndNoSecret) {
   const std::pair<std::string, std::string> cases[] = {
       {"", "is not a file of credentials"},
       {"default: {user: a, password: s3cret}\n", "is missing"},
@@ -161,7 +161,7 @@ TEST_F(CredentialsTest, WhatIsWrongHasItsPlaceAndNoSecret) {
   }
 }
 
-TEST_F(CredentialsTest, PutIsThereAfterwardsAndPeopleCanReadIt) {
+TEST_F(CredentialsTest, PutEntriesPersistInReadableForm) {
   write(path(), kDocument);
   {
     const auto store = open();
@@ -187,7 +187,7 @@ TEST_F(CredentialsTest, PutIsThereAfterwardsAndPeopleCanReadIt) {
   EXPECT_EQ(password(*store, "x", "train"), "s3cretG");
 }
 
-TEST_F(CredentialsTest, PutRefusesWhatCannotBeKept) {
+TEST_F(CredentialsTest, PutRefusesWhatCannotBeStored) {
   write(path(), kDocument);
   const auto store = open();
   for (const char* name : {"", "a,b", "n[1-2]", "@train"})
@@ -205,7 +205,7 @@ TEST_F(CredentialsTest, TwoStoresSeeEachOthersEntries) {
     ASSERT_TRUE(a->put("n1", credential("a1")).ok());
     ASSERT_TRUE(b->put("n2", credential("b2")).ok());
     EXPECT_EQ(password(*b, "n1"), "a1");
-    // b never looked at what a wrote of n3.
+    // b has not read what a wrote for n3.
     ASSERT_TRUE(a->put("n3", credential("a3")).ok());
     const Status late = b->put("n3", credential("b3"));
     ASSERT_FALSE(late.ok());
@@ -218,7 +218,7 @@ TEST_F(CredentialsTest, TwoStoresSeeEachOthersEntries) {
   EXPECT_EQ(password(*store, "n3"), "b3");
 }
 
-TEST_F(CredentialsTest, AnEditOfTheFileByHandIsSeenBeforeWriting) {
+TEST_F(CredentialsTest, ManualEditIsReadBeforeWriting) {
   write(path(), kDocument);
   {
     const auto store = open();
@@ -235,7 +235,7 @@ TEST_F(CredentialsTest, AnEditOfTheFileByHandIsSeenBeforeWriting) {
   EXPECT_EQ(password(*store, "hand1"), "byhand");
 }
 
-TEST_F(CredentialsTest, OneProcessAtATimeHoldsAStore) {
+TEST_F(CredentialsTest, OnlyOneProcessHoldsAStore) {
   write(path(), kDocument);
   const auto a = open();
   const auto b = open();
@@ -247,8 +247,8 @@ TEST_F(CredentialsTest, OneProcessAtATimeHoldsAStore) {
   EXPECT_TRUE(b->hold().ok());
 }
 
-// A crash may end the side log at any byte; what was written whole counts, the rest never was.
-TEST_F(CredentialsTest, ALogCutAtEveryByteIsRead) {
+// A crash may end the side log at any byte; complete lines count, the rest was never acknowledged.
+TEST_F(CredentialsTest, LogTruncatedAtAnyByteIsRead) {
   const std::string id = "0123456789abcdef";
   const std::string first = log_opening(id) + log_line(id, "n1", credential("one", "two"));
   const std::string log = first + log_line(id, "n2", credential("three"));
@@ -261,7 +261,7 @@ TEST_F(CredentialsTest, ALogCutAtEveryByteIsRead) {
     EXPECT_EQ(password(*store, "n2"), "s3cretD") << cut;
     EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
   }
-  // Taken in, and its writer died before it could remove it: it does not count again.
+  // Merged, and its writer died before it could remove the log: it does not count again.
   const std::string merged = read_file(path()).value_or("");
   ASSERT_NE(merged.find(id), std::string::npos);
   std::string edited = merged;
@@ -289,7 +289,7 @@ TEST_F(CredentialsTest, ADamagedLogIsAnError) {
   EXPECT_EQ(try_open().error().code, ErrorCode::refused);
 }
 
-TEST_F(CredentialsTest, AFullDiskIsAnErrorAndTheOldEntriesStay) {
+TEST_F(CredentialsTest, FullDiskIsAnErrorAndKeepsTheOldEntries) {
   write(path(), kDocument);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -354,7 +354,7 @@ TEST_F(CredentialsTest, ProgramsGetAndPutThroughTheirStreams) {
   EXPECT_FALSE(open_credentials("command:/nonexistent/helper", unset).ok());
 }
 
-TEST_F(CredentialsTest, AMissingProgramIsNamed) {
+TEST_F(CredentialsTest, MissingProgramIsNamed) {
   const auto none = [](const char*) { return std::string("no-such-vault --token hunter2"); };
   const auto store = open_credentials("vault:secret/bmc", none);
   ASSERT_FALSE(store.ok());
@@ -391,12 +391,13 @@ TEST_F(CredentialsTest, NewPasswordsAreLongMixedAndDiffer) {
   }
   EXPECT_EQ(seen.size(), 2000U);
   EXPECT_EQ(new_password(kIpmiPasswordLength).reveal().size(), 16U);
-  // 40,000 characters of 56: 714 of each, with a deviation of 27; seven of those would be luck of one in 10^11.
+  // 40,000 characters out of 56: 714 of each, with a standard deviation of 27; a deviation of seven times that has a
+  // probability of 1 in 10^11.
   EXPECT_EQ(counts.size(), 56U);
   for (const auto& [c, count] : counts) EXPECT_NEAR(count, 714, 190) << c;
 }
 
-TEST_F(CredentialsTest, ConcurrentPutsOfThreadsAndProcessesAllStay) {
+TEST_F(CredentialsTest, ConcurrentPutsOfThreadsAndProcessesAllPersist) {
   constexpr int kProcesses = 4;
   constexpr int kThreads = 16;
   write(path(), kDocument);
@@ -435,9 +436,9 @@ TEST_F(CredentialsTest, ConcurrentPutsOfThreadsAndProcessesAllStay) {
   }
 }
 
-// A writer is killed at a random moment, also while it takes the side log into the file. Each device counts up; what
-// was acknowledged is never gone, and nothing is there that was not at least begun.
-TEST_F(CredentialsTest, KilledWritersLoseNothingThatWasAcknowledged) {
+// A writer is killed at a random moment, also while it merges the side log into the file. Each device counts up; no
+// acknowledged value is lost, and no value is present that was not at least begun.
+TEST_F(CredentialsTest, KilledWritersLoseNoAcknowledgedEntry) {
   constexpr int kDevices = 3;
   RandomStream random(2, "credentials-kill");
   write(path(), kDocument);
@@ -450,7 +451,7 @@ TEST_F(CredentialsTest, KilledWritersLoseNothingThatWasAcknowledged) {
       ::close(channel[0]);
       std::array<int, kDevices> next = acknowledged;
       for (;;) {
-        const auto store = open();  // and closed again: the log goes into the file every few puts
+        const auto store = open();  // and closes it: the log is merged into the file every few puts
         if (store == nullptr) _exit(1);
         for (int i = 0; i < 4 * kDevices; ++i) {
           const auto device = static_cast<std::size_t>(i % kDevices);
@@ -462,7 +463,7 @@ TEST_F(CredentialsTest, KilledWritersLoseNothingThatWasAcknowledged) {
     }
     ::close(channel[1]);
     char byte = 0;
-    // Every other one is killed at work, however slow the machine; the rest also while they open.
+    // Every other writer is killed while writing, however slow the machine; the rest also while opening.
     if (round % 2 == 1 && ::read(channel[0], &byte, 1) == 1) ++acknowledged[static_cast<std::size_t>(byte - '0')];
     ::usleep(static_cast<useconds_t>(random.below(15'000)));
     ASSERT_EQ(::kill(child, SIGKILL), 0);

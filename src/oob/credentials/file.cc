@@ -19,9 +19,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = 64U << 20U;  // a million devices have less
+constexpr std::uint64_t kMaxBytes = 64U << 20U;  // a million devices need less
 
-// Whoever could read or replace the file knows every password in it.
+// Anyone who can read or replace the file knows every password in it.
 Status check_privacy(const struct stat& info, const std::string& path) {
   if (!S_ISREG(info.st_mode)) return Error{ErrorCode::invalid_input, "is not a regular file", path};
   if (info.st_uid != ::geteuid() && info.st_uid != 0)
@@ -33,7 +33,7 @@ Status check_privacy(const struct stat& info, const std::string& path) {
   return {};
 }
 
-// A link that another user put there could lead anywhere.
+// A symlink created by another user could point anywhere.
 Status check_link(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return file_error(errno, "read", path);
@@ -57,15 +57,15 @@ class FileCredentials final : public CredentialStore {
 
   ~FileCredentials() override {
     if (!wrote_ || broken_) return;
-    // Should it fail, the side log stays, and is read with the file.
+    // If this fails, the side log stays and is read along with the file.
     if (!lock(lock_, LockKind::exclusive, lock_path(), kLockLimit).ok()) return;
     const HeldLock held(lock_);
     if (refresh().ok()) (void)merge();
-    log_.close();  // under the lock: whoever ends next must not find it held by one that is as good as gone
+    log_.close();  // under the lock: the next process to close must not find it locked by one that is exiting
   }
 
   [[nodiscard]] Status begin() {
-    // In a folder that cannot be written there is no lock, and no writer either.
+    // In a read-only folder there is no lock, and no writer either.
     Result<FileDescriptor> opened = open_file(lock_path(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (!opened.ok()) return load();
     lock_ = std::move(opened).value();
@@ -74,7 +74,7 @@ class FileCredentials final : public CredentialStore {
     const HeldLock held(lock_);
     writable_ = ::access(folder_of(path_).c_str(), W_OK) == 0;
     status = load();
-    // What a process that died left is taken in; if that cannot be, the two are as good as one.
+    // Merges the log of a process that died; if that fails, file and log are read together.
     if (status.ok() && writable_ && log_.ok()) (void)merge();
     return status;
   }
@@ -109,7 +109,7 @@ class FileCredentials final : public CredentialStore {
   }
 
  private:
-  // The rest runs under the lock (or without one where nothing can be written).
+  // The rest runs under the lock (or without one if the folder is read-only).
   [[nodiscard]] std::string lock_path() const { return path_ + ".lock"; }
   [[nodiscard]] std::string log_path() const { return path_ + ".new"; }
 
@@ -144,14 +144,14 @@ class FileCredentials final : public CredentialStore {
     if (!info.ok()) return info.error();
     if (Status fine = check_privacy(info.value(), log_path()); !fine.ok()) return fine;
     log_ = std::move(file).value();
-    // Held as long as it is written to, so that nobody takes it away.
+    // Locked while it is written to, so that no other process removes it.
     if (writable_) {
       if (Status held = lock(log_, LockKind::shared, log_path(), kLockLimit); !held.ok()) return held;
     }
     return read_log();
   }
 
-  // Reads on where the last look ended.
+  // Continues reading where the last call ended.
   [[nodiscard]] Status read_log() {
     const Result<struct stat> info = stat_of(log_, log_path());
     if (!info.ok()) return info.error();
@@ -166,7 +166,7 @@ class FileCredentials final : public CredentialStore {
     if (log->id.empty() || log->id == book_.log) return drop_log();
     log_id_ = log->id;
     log_size_ += log->good;
-    // What a crash cut short goes, so that the next line begins where it should.
+    // Drops what a crash truncated, so the next line starts at a line boundary.
     if (writable_ && log_size_ < size && ::ftruncate(log_.get(), static_cast<off_t>(log_size_)) != 0)
       return file_error(errno, "write", log_path());
     const std::unique_lock guard(mutex_);
@@ -174,7 +174,7 @@ class FileCredentials final : public CredentialStore {
     return {};
   }
 
-  // Empty, or in the file already: its writer died between the two last steps of merge().
+  // Empty, or already in the file: its writer died between the last two steps of merge().
   [[nodiscard]] Status drop_log() {
     log_.close();
     if (!writable_) return {};
@@ -189,7 +189,7 @@ class FileCredentials final : public CredentialStore {
            now.st_mtim.tv_sec != seen_.st_mtim.tv_sec || now.st_mtim.tv_nsec != seen_.st_mtim.tv_nsec;
   }
 
-  // What others wrote since.
+  // Reads what other processes wrote since.
   [[nodiscard]] Status refresh() {
     if (file_changed()) return load();
     if (!log_.ok()) return load_log();
@@ -255,7 +255,7 @@ class FileCredentials final : public CredentialStore {
     }
     const Written written = write_all(log_.get(), lines);
     if (written.error != 0) {
-      // None of these was acknowledged. If the cut fails too, the next reader drops what is not whole.
+      // None of these was acknowledged. If the truncation fails too, the next reader drops incomplete lines.
       (void)!::ftruncate(log_.get(), static_cast<off_t>(log_size_));
       return file_error(written.error, "write", log_path());
     }
@@ -272,7 +272,7 @@ class FileCredentials final : public CredentialStore {
     return {};
   }
 
-  // The log into the file, unless another process still writes to it: then that one will.
+  // Merges the log into the file, unless another process still writes to it: then that one will.
   [[nodiscard]] Status merge() {
     if (!log_.ok()) return {};
     if (!lock(log_, LockKind::exclusive, log_path(), Duration(0)).ok())
@@ -283,7 +283,7 @@ class FileCredentials final : public CredentialStore {
     if (!text.ok()) return text.error();
     Status replaced = replace_file(path_, text.value());
     if (!replaced.ok()) return replaced;
-    // From here on the file says that it holds the log: a crash now only leaves something to remove.
+    // From here on the file records that it contains the log: a crash now only leaves a file to remove.
     if (::unlink(log_path().c_str()) != 0) return file_error(errno, "remove", log_path());
     if (Status synced = sync_folder_of(path_); !synced.ok()) return synced;
     return load();
@@ -295,8 +295,8 @@ class FileCredentials final : public CredentialStore {
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
 
-  std::string shown_;  // as it was named
-  std::string path_;   // behind links
+  std::string shown_;  // as given by the user
+  std::string path_;   // with symlinks resolved
   FileDescriptor lock_;
   bool writable_ = false;
   bool wrote_ = false;
@@ -304,8 +304,8 @@ class FileCredentials final : public CredentialStore {
   struct stat seen_ {};
   FileDescriptor log_;
   std::string log_id_;
-  std::uint64_t log_size_ = 0;       // bytes of it that are known
-  mutable std::shared_mutex mutex_;  // of the book: find() and put() come from many threads
+  std::uint64_t log_size_ = 0;       // bytes of it that were read
+  mutable std::shared_mutex mutex_;  // guards the book: find() and put() are called from many threads
   CredentialBook book_;
   GroupCommit<Put> group_;
 };

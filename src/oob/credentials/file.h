@@ -1,5 +1,5 @@
-// Credentials in a file that only its owner may read. New entries go to a side log (credentials/log.h) and from there
-// into the file when it is closed, or opened after a crash. FILE.lock keeps processes from writing at the same time.
+// Credentials in a file readable by its owner only. New entries go to a side log (credentials/log.h), which is merged
+// into the file when the store is closed, or opened after a crash. FILE.lock prevents concurrent writes.
 #pragma once
 
 #include <memory>

@@ -86,7 +86,7 @@ Result<CredentialLog> read_credential_log(const std::string& name, std::string_v
     log.good = end + 1;
   }
   const std::string_view rest = text.substr(log.good);
-  // A line without its end, or blocks that the file system never filled: a crash. All else is damage.
+  // A line without its end, or blocks that the file system never filled: a crash. Anything else is corruption.
   if (rest.find('\n') == std::string_view::npos || rest.find('\0') != std::string_view::npos) return log;
   return Error{ErrorCode::invalid_input,
                fmt::format("line {} is damaged: keep a copy, take the line out by hand, and try the passwords of its "

@@ -1,4 +1,4 @@
-// A password. It cannot be printed or formatted by accident, and its bytes are wiped when it goes.
+// A password. It cannot be printed or formatted by accident, and its bytes are wiped on destruction.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Secret {
   Secret& operator=(Secret&& other) noexcept;
   ~Secret() { wipe(); }
 
-  // For the one call that sends it; never for a message.
+  // Only for the call that sends it; never for a message.
   [[nodiscard]] const std::string& reveal() const { return text_; }
   [[nodiscard]] bool empty() const { return text_.empty(); }
   friend bool operator==(const Secret&, const Secret&) = default;

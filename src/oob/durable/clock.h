@@ -1,5 +1,5 @@
-// Time as the out-of-band code sees it: a steady clock to measure with, the date for people and journals, and a wait
-// that ends early when the operator stops the command. Passed in, so that tests play hours in microseconds.
+// Clocks for the out-of-band code: a steady clock for measuring, wall-clock time for output and journals, and a sleep
+// that ends early when the operator stops the command. Injected, so tests simulate hours in microseconds.
 #pragma once
 
 #include <atomic>
@@ -17,17 +17,17 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
 
-  // Since an arbitrary moment; never goes back.
+  // Since an arbitrary epoch; monotonic.
   [[nodiscard]] virtual Duration now() = 0;
-  // Milliseconds since 1970 UTC. May jump: never used to measure.
+  // Milliseconds since 1970 UTC. May jump: never used to measure durations.
   [[nodiscard]] virtual std::int64_t wall_ms() = 0;
-  // Waits that long. False when stop() was called before or during the wait: whoever waits then winds up (logs out,
-  // writes down what is unproven) and starts nothing new.
+  // Sleeps for `time`. Returns false if stop() was called before or during the sleep: the caller then cleans up (logs
+  // out, records what is unverified) and starts nothing new.
   virtual bool sleep(Duration time) = 0;
   [[nodiscard]] virtual bool stopped() const = 0;
 };
 
-// The machine's clock. `stop` may be called from a signal handler.
+// The system clock. `stop` may be called from a signal handler.
 class SystemClock final : public Clock {
  public:
   [[nodiscard]] Duration now() override;
@@ -40,7 +40,7 @@ class SystemClock final : public Clock {
   std::atomic<bool> stopped_{false};
 };
 
-// For tests: time passes only by sleeping.
+// For tests: time advances only by sleeping.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] Duration now() override { return Duration(now_.load()); }

@@ -41,7 +41,7 @@ bool is_same_file(const struct stat& open, const std::string& path) {
 Status lock(const FileDescriptor& file, LockKind kind, const std::string& path, Duration limit) {
   const int operation = kind == LockKind::exclusive ? LOCK_EX : LOCK_SH;
   const auto start = std::chrono::steady_clock::now();
-  // flock() cannot be given a time, so it is asked again and again: often at first, since holders are quick.
+  // flock() has no timeout, so it is polled: often at first, since locks are held briefly.
   auto pause = std::chrono::microseconds(100);
   for (;;) {
     if (::flock(file.get(), operation | LOCK_NB) == 0) return {};
@@ -90,7 +90,7 @@ Status sync_folder_of(const std::string& path) {
   const std::string folder = folder_of(path);
   const Result<FileDescriptor> opened = open_file(folder, O_RDONLY | O_DIRECTORY);
   if (!opened.ok()) return opened.error();
-  // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
+  // Some file systems cannot sync a folder and return EINVAL: there is nothing more to do then.
   if (::fsync(opened->get()) != 0 && errno != EINVAL) return file_error(errno, "sync", folder);
   return {};
 }
@@ -110,7 +110,7 @@ Status make_folders_above(const std::string& path) {
 }
 
 Status replace_file(const std::string& path, std::string_view content) {
-  // One name, so that what a crash leaves behind (it may hold secrets) is gone with the next write.
+  // A fixed name, so the next write removes what a crash left behind (it may contain secrets).
   const std::string aside = path + ".tmp";
   (void)::unlink(aside.c_str());
   Status status;

@@ -1,5 +1,5 @@
-// Many threads, one disk: whoever has something to write waits while one of them writes for all that wait. A sync
-// costs the same for one entry and for hundreds, so the time of N entries is that of N / threads syncs.
+// Group commit: threads with something to write wait while one of them writes for all waiting threads. A sync costs the
+// same for one entry and for hundreds, so N entries take as long as N / threads syncs.
 #pragma once
 
 #include <condition_variable>
@@ -13,12 +13,12 @@ namespace weft::oob {
 template <class Item>
 class GroupCommit {
  public:
-  // `work` is called by one thread at a time with items in the order in which they came; it leaves its answer in them.
+  // `work` is called by one thread at a time with items in order of submission; it stores the result in each item.
   explicit GroupCommit(std::function<void(const std::vector<Item*>&)> work) : work_(std::move(work)) {}
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  // Returns when the item was worked on, by this thread or another.
+  // Returns once the item has been processed, by this thread or another.
   void submit(Item& item) {
     Slot slot{&item, false};
     std::unique_lock guard(mutex_);

@@ -1,5 +1,5 @@
-// How often a test kills a writer: few times, so that the tests stay quick; WEFT_KILL_ROUNDS asks for more. For tests
-// alone.
+// How often a test kills a writer: a few times by default, to keep the tests fast; WEFT_KILL_ROUNDS sets more. For
+// tests only.
 #pragma once
 
 #include <cstdlib>

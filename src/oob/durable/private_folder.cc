@@ -52,7 +52,7 @@ Result<FileDescriptor> lock_file(const std::string& path, std::string_view note)
                  fmt::format("is held by {}", holder.ok() && !holder->empty() ? printable(*holder, 200) : "another"),
                  path};
   }
-  // Only for people who find it locked; what is written has no weight.
+  // Informational only, for users who find it locked; never read back to decide anything.
   if (::ftruncate(file->get(), 0) == 0) (void)write_all(file->get(), note);
   return file;
 }

@@ -1,5 +1,5 @@
-// What the store and the console logs need beyond durable/file.h: folders that survive a power cut, a file of lines
-// that is locked while it grows, and a lock that says who holds it.
+// What the state store and the console logs need beyond durable/file.h: folders that survive a power loss, an
+// append-only line file with a lock, and a lock file that names its holder.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace weft::oob {
 
-// Folder and its parents, mode 0700 for those that are new, each synced in the one above.
+// Creates the folder and its parents, new ones with mode 0700, each synced in its parent.
 [[nodiscard]] Status make_private_folder(const std::string& path);
 
-// A file of lines that only grows, mode 0600. The lock (flock) is held as long as the object lives.
+// An append-only file of lines, mode 0600. The lock (flock) is held for the lifetime of the object.
 class LineFile {
  public:
   [[nodiscard]] static Result<LineFile> open(const std::string& path);
-  // Closes a line that a crash cut short, adds this one, and syncs.
+  // Terminates a line truncated by a crash, appends this one, and syncs.
   [[nodiscard]] Status append(std::string_view line);
 
  private:
@@ -26,7 +26,7 @@ class LineFile {
   FileDescriptor file_;
 };
 
-// A lock file, held until it is closed. conflict, with the holder's note, when someone else holds it.
+// A lock file, held until closed. `conflict`, with the holder's note, if another process holds it.
 [[nodiscard]] Result<FileDescriptor> lock_file(const std::string& path, std::string_view note);
 
 }  // namespace weft::oob

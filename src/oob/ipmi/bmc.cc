@@ -1,4 +1,4 @@
-// The IPMI side of bmc/bmc.h: what each verb is in IPMI 2.0, and the session it goes through.
+// IPMI implementation of bmc/bmc.h: maps each verb to IPMI 2.0 commands and manages the session.
 #include <fmt/format.h>
 
 #include <memory>
@@ -45,8 +45,8 @@ class IpmiBmc final : public Bmc {
 
   Result<BmcIdentity> identity() override { return read_ipmi_identity(*session_); }
 
-  // No boot id: IPMI has none. The power-on hours counter turns once an hour or less, the cause of the last restart is
-  // the same after two of the same kind, and an entry "system boot" in the event log is the BIOS's to write or not.
+  // No boot id: IPMI has none. The power-on hours counter advances once an hour or less often, the cause of the last
+  // restart is the same after two of the same kind, and the BIOS may or may not log a "system boot" event.
   Result<PowerReading> power() override {
     const Result<IpmiBytes> status =
         session_->command({.function = kNetChassis, .command = kGetChassisStatus, .what = "read the power state"});
@@ -59,8 +59,8 @@ class IpmiBmc final : public Bmc {
     return reading;
   }
 
-  // Power up, down and hard reset are mandatory, the others nearly everywhere; IPMI does not tell which a BMC has. One
-  // that it lacks is answered with not_found.
+  // Power up, down and hard reset are mandatory, the others nearly universal; IPMI does not report which a BMC has. A
+  // missing one returns not_found.
   Result<std::vector<ResetAction>> reset_actions() override {
     return std::vector<ResetAction>{ResetAction::on, ResetAction::force_off, ResetAction::graceful_shutdown,
                                     ResetAction::power_cycle, ResetAction::force_restart};
@@ -71,7 +71,7 @@ class IpmiBmc final : public Bmc {
                               .command = kChassisControl,
                               .data = {control_of(action)},
                               .what = fmt::format("do {}", to_text(action))};
-    // On and off may arrive twice without harm, and so survive the loss of a datagram.
+    // On and off are idempotent, so a lost datagram may be retransmitted.
     const bool harmless = action == ResetAction::on || action == ResetAction::force_off;
     const Result<IpmiBytes> answer = harmless ? session_->command(command) : session_->command_once(command);
     return answer ? Status() : Status(answer.error());
@@ -83,7 +83,7 @@ class IpmiBmc final : public Bmc {
   }
 
   Result<std::vector<LogEvent>> events() override {
-    // Names are worth having, but the log is worth more: a BMC without readable records still tells its events.
+    // Sensor names are optional: without readable records the BMC's events are still read.
     const Status read = read_records();
     if (!read && (read.error().code == ErrorCode::timeout || read.error().code == ErrorCode::unavailable)) {
       return read.error();
@@ -109,7 +109,7 @@ class IpmiBmc final : public Bmc {
   }
 
  private:
-  // Once for a session: they change with the firmware only.
+  // Once per session: they change only with the firmware.
   Status read_records() {
     if (records_) return {};
     Result<std::vector<IpmiSensor>> read = read_ipmi_records(*session_, clock_);

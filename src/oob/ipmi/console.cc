@@ -22,11 +22,11 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// libipmiconsole waits for its housekeeping pipe with select(), which cannot see descriptors from FD_SETSIZE up; the
-// engine opens at most this many when it starts.
+// libipmiconsole waits for its housekeeping pipe with select(), which does not support descriptors from FD_SETSIZE up;
+// the engine opens at most this many when it starts.
 constexpr int kEngineDescriptors = 16;
 
-// Counts the consoles that are open.
+// Counts the open consoles.
 class Engine {
  public:
   static bool enter() {
@@ -35,7 +35,7 @@ class Engine {
     ++users();
     return true;
   }
-  // The last one waits for the sessions to be closed, at most their time limit.
+  // The last one waits for the sessions to close, at most their timeout.
   static void leave() {
     const std::lock_guard<std::mutex> lock(mutex());
     if (--users() == 0) ipmiconsole_engine_teardown(1);
@@ -66,7 +66,7 @@ class SolStream final : public ConsoleStream {
     Engine::leave();
   }
 
-  // Not the library's blocking call: that has no limit of ours and waits with select().
+  // Not the library's blocking call: that has no timeout and waits with select().
   Status establish(unsigned int limit) {
     if (ipmiconsole_engine_submit(context_, nullptr, nullptr) < 0) return failed("open the console");
     descriptor_ = ipmiconsole_ctx_fd(context_);
@@ -79,7 +79,7 @@ class SolStream final : public ConsoleStream {
       if (Steady::now() > end) {
         return Error{ErrorCode::timeout, fmt::format("the console did not open within {} ms", limit), device_};
       }
-      pollfd wait{descriptor_, 0, 0};  // only the end of the stream wakes it
+      pollfd wait{descriptor_, 0, 0};  // only the end of the stream wakes it up
       (void)::poll(&wait, 1, 5);
     }
   }
@@ -96,7 +96,7 @@ class SolStream final : public ConsoleStream {
   }
 
   Status write(std::string_view text) override {
-    const auto end = Steady::now() + std::chrono::seconds(10);  // the engine's buffer drains at the line's speed
+    const auto end = Steady::now() + std::chrono::seconds(10);  // the engine's buffer drains at line speed
     while (!text.empty()) {
       const ssize_t put = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (put > 0) {
@@ -133,7 +133,7 @@ Result<std::unique_ptr<ConsoleStream>> open_ipmi_console(const IpmiOptions& opti
     return Error{ErrorCode::unavailable, "the console engine cannot start: no file descriptors or threads left",
                  options.device};
   }
-  // The library copies all of these; its interface only forgot to say const.
+  // The library copies all of these; its parameters just lack const.
   std::string name = user;
   ipmiconsole_ipmi_config access{};
   access.username = name.data();
@@ -145,11 +145,12 @@ Result<std::unique_ptr<ConsoleStream>> open_ipmi_console(const IpmiOptions& opti
   limits.session_timeout_len = static_cast<int>(options.request_limit);
   limits.retransmission_timeout_len = static_cast<int>(options.retransmission / 2);
   limits.retransmission_backoff_count = 2;
-  // A BMC that went away is noticed within the limit though the console is silent.
+  // An unreachable BMC is detected within the limit even if the console is silent.
   limits.keepalive_timeout_len = static_cast<int>(options.request_limit / 3);
   limits.retransmission_keepalive_timeout_len = static_cast<int>(options.request_limit / 6);
   limits.acceptable_packet_errors_count = 16;
-  // Each two wait one retransmission longer than the two before: 1, 1, 2, 2, 3, 3, 4, 4 are about the request limit.
+  // The retransmission interval grows by one after every two attempts: 1, 1, 2, 2, 3, 3, 4, 4 is about the request
+  // limit.
   limits.maximum_retransmission_count = 8;
   ipmiconsole_engine_config engine{};
   engine.engine_flags = options.engine_flags;

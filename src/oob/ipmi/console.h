@@ -1,6 +1,6 @@
-// Serial over LAN (IPMI 2.0, sections 15 and 26) by FreeIPMI's libipmiconsole: a session of its own beside the one that
-// commands go through. The library has one engine of threads for the process; it is started with the first console and
-// ended with the last, which waits until the BMCs were told.
+// Serial over LAN (IPMI 2.0, sections 15 and 26) through FreeIPMI's libipmiconsole, in a session separate from the
+// command session. The library has one thread engine per process; it starts with the first console and stops with the
+// last, after the sessions are closed.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@
 
 namespace weft::oob {
 
-// Takes the console from whoever has it, as libipmiconsole does. Who loses it this way reads an error, if the BMC says
-// so or the endpoint has the workaround serial-keepalive or serial-keepalive-empty; silence otherwise.
+// Takes over the console from any current user, as libipmiconsole does. The previous user gets an error if the BMC
+// reports the takeover or the endpoint has the workaround serial-keepalive or serial-keepalive-empty; otherwise its
+// console goes silent.
 [[nodiscard]] Result<std::unique_ptr<ConsoleStream>> open_ipmi_console(const IpmiOptions& options, int suite,
                                                                        const std::string& user, const Secret& password);
 

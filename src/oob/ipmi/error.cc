@@ -19,7 +19,7 @@ ErrorCode code_of(int number) {
     case IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED:
     case IPMI_ERR_AUTHENTICATION_TYPE_UNAVAILABLE:
     case IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE:
-    // The BMC answered the step before and fell silent on the proof of the password, as many do on a wrong one.
+    // The BMC answered the previous step and did not answer the password proof, as many do after a wrong password.
     case IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT:
     case IPMI_ERR_BAD_RMCPPLUS_STATUS_CODE:
       return ErrorCode::refused;

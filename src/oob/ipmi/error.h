@@ -1,5 +1,5 @@
-// What FreeIPMI and BMCs say went wrong, as errors of ours: one table for the library's numbers, one for the completion
-// codes of IPMI 2.0 (table 5-2). Texts never hold what was sent.
+// Maps errors of FreeIPMI and BMCs to weft errors: one table for the library's error numbers, one for the completion
+// codes of IPMI 2.0 (table 5-2). Messages never contain the request data.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace weft::oob {
 
-// `number`: of ipmi_ctx_errnum(). `what`: the step that failed, "log in" or "read the power state".
+// `number`: from ipmi_ctx_errnum(). `what`: the step that failed, "log in" or "read the power state".
 [[nodiscard]] Error ipmi_error(int number, const std::string& what, const std::string& device);
-// `code`: the first byte of an answer, other than 0 (done).
+// `code`: the completion code (first byte of a response), other than 0 (success).
 [[nodiscard]] Error completion_error(std::uint8_t code, const std::string& what, const std::string& device);
-// `number`: of ipmiconsole_ctx_errnum().
+// `number`: from ipmiconsole_ctx_errnum().
 [[nodiscard]] Error console_error(int number, const std::string& what, const std::string& device);
 
 }  // namespace weft::oob

@@ -24,8 +24,8 @@ constexpr std::uint8_t kClearLog = 0x47;    // section 31.9
 constexpr std::uint16_t kLastEntry = 0xFFFF;
 constexpr std::size_t kEntry = 16;
 constexpr std::uint8_t kThresholdType = 0x01;
-constexpr std::uint8_t kTimestampedVendor = 0xC0;  // record types from here are the vendor's, with a time
-constexpr std::uint8_t kBareVendor = 0xE0;         // and from here without one
+constexpr std::uint8_t kTimestampedVendor = 0xC0;  // record types from here are vendor-specific, with a timestamp
+constexpr std::uint8_t kBareVendor = 0xE0;         // and from here without a timestamp
 
 struct CloseLog {
   void operator()(ipmi_sel_ctx_t context) const { ipmi_sel_ctx_destroy(context); }
@@ -34,7 +34,8 @@ struct CloseInterpreter {
   void operator()(ipmi_interpret_ctx_t context) const { ipmi_interpret_ctx_destroy(context); }
 };
 
-// Up to 20000000h the time counts from the BMC's start, FFFFFFFFh is "none" (section 37): its clock was never set.
+// Up to 20000000h the time counts from the BMC's start, FFFFFFFFh is "unspecified" (section 37): its clock was never
+// set.
 std::string time_of(const IpmiBytes& record) {
   if (record[2] >= kBareVendor) return {};
   const std::uint32_t time = static_cast<std::uint32_t>(record[3]) | (static_cast<std::uint32_t>(record[4]) << 8U) |
@@ -42,7 +43,7 @@ std::string time_of(const IpmiBytes& record) {
                              (static_cast<std::uint32_t>(record[6]) << 24U);
   if (time <= 0x20000000U || time == 0xFFFFFFFFU) return {};
   std::string text = date_text(static_cast<std::int64_t>(time) * 1000);
-  text.replace(text.find('.'), std::string::npos, "Z");  // the log counts whole seconds
+  text.replace(text.find('.'), std::string::npos, "Z");  // the log has whole seconds
   return text;
 }
 
@@ -69,7 +70,7 @@ std::string words(ipmi_sel_ctx_t context, const char* format, const IpmiBytes& r
   return clean;
 }
 
-// Bytes 2 and 3 of a threshold event are the reading and the threshold when byte 1 says so (table 29-6).
+// Bytes 2 and 3 of a threshold event are the reading and the threshold if flagged in byte 1 (table 29-6).
 std::string reading_text(const IpmiBytes& record, const IpmiSensor* sensor) {
   if (sensor == nullptr || (record[12] & 0x7F) != kThresholdType || (record[13] >> 4) != 0x5) return {};
   const std::optional<double> reading = sensor->decode(record[14]);
@@ -142,14 +143,14 @@ Result<std::vector<LogEvent>> read_ipmi_events(IpmiSession& session, const std::
     if (Steady::now() > end) return Error{ErrorCode::timeout, "the BMC takes too long to send its event log", device};
     if (!seen.insert(id).second)
       return Error{ErrorCode::invalid_input, "the BMC's event log exceeds the limit", device};
-    // A whole entry in one request needs no reservation; the last two bytes are offset 0 and "all of it".
+    // A whole entry in one request needs no reservation; the last two bytes are offset 0 and "entire record".
     const Result<IpmiBytes> answer = session.command(
         {.function = kNetStorage,
          .command = kGetEntry,
          .data = {0, 0, static_cast<std::uint8_t>(id & 0xFF), static_cast<std::uint8_t>(id >> 8), 0, 0xFF},
          .what = "read the event log"});
     if (!answer && id == 0 && answer.error().code == ErrorCode::not_found) return events;  // empty: CBh
-    // Cleared or deleted meanwhile: what was read stands.
+    // Cleared or deleted in the meantime: keep the entries read so far.
     if (!answer && answer.error().code == ErrorCode::not_found) return events;
     if (!answer) return answer.error();
     if (answer->size() < 2 + kEntry) {

@@ -1,6 +1,6 @@
-// The system event log of a BMC (IPMI 2.0, sections 31 and 32): read entry by entry over a session, put into words by
-// FreeIPMI. Bounded as the sensor records are. Clearing throws away what was logged since the last look; who wants to
-// keep entries reads them first.
+// The system event log of a BMC (IPMI 2.0, sections 31 and 32): read entry by entry over a session, decoded to text by
+// FreeIPMI. Bounded like the sensor records. Clearing discards entries logged since the last read; callers that want to
+// keep entries must read them first.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ namespace weft::oob {
 // `sensors`: for names and for the readings in threshold events; may be empty.
 [[nodiscard]] Result<std::vector<LogEvent>> read_ipmi_events(IpmiSession& session,
                                                              const std::vector<IpmiSensor>& sensors, Clock& clock);
-// One entry: 16 bytes as they came (table 32-1).
+// One entry: 16 raw bytes (table 32-1).
 [[nodiscard]] LogEvent parse_ipmi_event(const IpmiBytes& record, const std::vector<IpmiSensor>& sensors);
-// Returns when the BMC says that the log is erased.
+// Returns when the BMC reports that the log is erased.
 [[nodiscard]] Status clear_ipmi_events(IpmiSession& session, Clock& clock);
 
 }  // namespace weft::oob

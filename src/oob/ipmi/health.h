@@ -1,4 +1,4 @@
-// What FreeIPMI's interpretation of a sensor's state or of an event means to us: one reading for both.
+// Maps FreeIPMI's interpretation of a sensor state or an event to Health; one mapping for both.
 #pragma once
 
 #include <freeipmi/freeipmi.h>

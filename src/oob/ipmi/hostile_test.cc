@@ -1,6 +1,6 @@
-// BMCs that lie on the wire: a UDP server that answers logins with rubbish, wrong session ids, false codes, cut and
-// huge datagrams, answers to other questions, floods and silence, thousands of them from a seed. Every dial ends within
-// its limits in an error that says what is wrong.
+// Hostile BMCs: a UDP server that answers logins with garbage, wrong session ids, wrong integrity codes, truncated and
+// huge datagrams, replies to other requests, floods and silence, thousands of them from a seed. Every connection
+// attempt ends within its timeouts with a specific error.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -84,7 +84,7 @@ std::uint8_t checksum(const Bytes& bytes, std::size_t from) {
   return static_cast<std::uint8_t>(0x100U - (sum & 0xFFU));
 }
 
-// A true answer to Get Channel Authentication Capabilities (IPMI 2.0, table 22-15): IPMI 2.0, users with names.
+// A valid reply to Get Channel Authentication Capabilities (IPMI 2.0, table 22-15): IPMI 2.0, named users.
 Bytes capabilities(const Bytes& request) {
   Bytes reply{0x06, 0x00, 0xFF, 0x07, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 16};
   reply.insert(reply.end(), {0x81, 0x1C});
@@ -97,7 +97,7 @@ Bytes capabilities(const Bytes& request) {
 
 bool is_login(const Bytes& request) { return request.size() > 16 && request[4] == 0x06; }  // RMCP+
 
-// Payloads 11h, 13h and 15h answer 10h, 12h and 14h (section 13.27.3), with the console's session id where it belongs.
+// Payloads 11h, 13h and 15h answer 10h, 12h and 14h (section 13.27.3), with the console's session id at its offset.
 Bytes login_answer(const Bytes& request, std::mt19937& random) {
   const auto byte = [&] { return static_cast<std::uint8_t>(random() & 0xFFU); };
   Bytes payload;
@@ -111,7 +111,7 @@ Bytes login_answer(const Bytes& request, std::mt19937& random) {
     for (int i = 0; i < 4; ++i) payload.push_back(byte());  // the BMC's session id
     for (std::size_t i = 24; i < 48; ++i) payload.push_back(i < request.size() ? request[i] : std::uint8_t{0});
   } else {
-    for (int i = 0; i < 16 + 16 + 32; ++i) payload.push_back(byte());  // random number, GUID, a false code
+    for (int i = 0; i < 16 + 16 + 32; ++i) payload.push_back(byte());  // random number, GUID, a wrong integrity code
   }
   if (random() % 4 == 0) payload[random() % payload.size()] = byte();
   if (random() % 5 == 0) payload.resize(random() % payload.size() + 1);
@@ -148,7 +148,7 @@ Endpoint endpoint(std::uint16_t port) {
   return endpoint;
 }
 
-// Two suites of at most seven steps each, in ms, on a machine that may be busy with other things for a minute.
+// Two suites of at most seven steps each, in ms, on a machine that may be busy for a minute.
 constexpr std::int64_t kLongestDial = 60 + 2 * 7 * 60 + 60'000;
 
 void expect_clear_error(const Result<std::unique_ptr<Bmc>>& bmc, std::int64_t took) {
@@ -189,7 +189,7 @@ TEST(IpmiHostile, SilenceAndClosedPortsAreUnavailable) {
   EXPECT_EQ(probe_ipmi(nowhere).error().code, ErrorCode::unavailable);
 }
 
-TEST(IpmiHostile, OnlyRubbishIsCalledRubbish) {
+TEST(IpmiHostile, GarbageAloneIsInvalidInput) {
   std::mt19937 random(1);
   Server server([&](const Bytes&) {
     std::vector<Bytes> replies;
@@ -205,7 +205,7 @@ TEST(IpmiHostile, OnlyRubbishIsCalledRubbish) {
   EXPECT_GT(server.sent(), 250);
 }
 
-TEST(IpmiHostile, LoginsAnsweredWithRubbishEndInTime) {
+TEST(IpmiHostile, LoginsAnsweredWithGarbageEndInTime) {
   std::mt19937 random(2);
   Server server([&](const Bytes& request) {
     std::vector<Bytes> replies;
@@ -217,8 +217,9 @@ TEST(IpmiHostile, LoginsAnsweredWithRubbishEndInTime) {
   EXPECT_GT(server.sent(), 2'000);
 }
 
-// Each step is answered nearly right: wrong status, wrong ids, false codes, cut short, with another length than told.
-TEST(IpmiHostile, LoginsAnsweredNearlyRightEndInTime) {
+// Each step is answered almost correctly: wrong status, ids or integrity codes, truncated, or with a wrong length
+// field.
+TEST(IpmiHostile, LoginsAnsweredAlmostCorrectlyEndInTime) {
   std::mt19937 random(3);
   Server server([&](const Bytes& request) {
     std::vector<Bytes> replies;

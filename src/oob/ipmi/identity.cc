@@ -14,15 +14,15 @@ constexpr std::uint8_t kGetDeviceId = 0x01;       // section 20.1
 constexpr std::uint8_t kGetSystemGuid = 0x37;     // section 22.14
 constexpr std::uint8_t kGetInventoryInfo = 0x10;  // section 34.1
 constexpr std::uint8_t kReadInventory = 0x11;     // section 34.2
-// The areas wanted stand at the front; vendors fill the rest of large memories with other things.
+// The required areas are at the start; vendors fill the rest of large memories with other data.
 constexpr std::size_t kMaxInventory = 2048;
-constexpr std::uint8_t kInventoryPart = 16;  // every BMC can send so much at once
+constexpr std::uint8_t kInventoryPart = 16;  // every BMC can return this much at once
 
 struct CloseInventory {
   void operator()(ipmi_fru_ctx_t context) const { ipmi_fru_ctx_destroy(context); }
 };
 
-// IPMI sends the GUID least significant byte first (section 20.8); people write it the other way round.
+// IPMI sends the GUID least significant byte first (section 20.8); the text form is the reverse.
 std::string guid_text(const IpmiBytes& guid) {
   if (guid.size() < 16 || std::all_of(guid.begin(), guid.begin() + 16, [](std::uint8_t byte) { return byte == 0; })) {
     return {};
@@ -64,7 +64,7 @@ Result<IpmiBytes> read_inventory(IpmiSession& session) {
   if (!info) return info.error();
   if (info->size() < 3) return IpmiBytes();
   const std::size_t whole = std::min(std::size_t{(*info)[0]} | (std::size_t{(*info)[1]} << 8U), kMaxInventory);
-  const bool words = ((*info)[2] & 1) != 0;  // addressed by two bytes each
+  const bool words = ((*info)[2] & 1) != 0;  // addressed in two-byte words
   IpmiBytes inventory;
   while (inventory.size() < whole) {
     const std::size_t at = words ? inventory.size() / 2 : inventory.size();
@@ -75,7 +75,7 @@ Result<IpmiBytes> read_inventory(IpmiSession& session) {
                                   words ? std::uint8_t{kInventoryPart / 2} : kInventoryPart},
                          .what = "read the inventory"});
     if (!part) return part.error();
-    if (part->size() < 2) break;  // a count and nothing: the end
+    if (part->size() < 2) break;  // a count without data: the end
     const std::size_t got = std::min(part->size() - 1, whole - inventory.size());
     inventory.insert(inventory.end(), part->begin() + 1, part->begin() + 1 + static_cast<std::ptrdiff_t>(got));
     if (words && got % 2 != 0) break;

@@ -18,8 +18,8 @@ struct Workaround {
   unsigned int engine = 0;
 };
 
-// The names are those of FreeIPMI's --workaround-flags (man ipmiconsole, ipmi-chassis; freeipmi.conf). Some matter to
-// one of the two libraries only; some to sessions that weft never opens.
+// Names from FreeIPMI's --workaround-flags (man ipmiconsole, ipmi-chassis; freeipmi.conf). Some apply to only one of
+// the two libraries, some only to session types that weft never opens.
 constexpr std::array<Workaround, 17> kWorkarounds{{
     {"none", 0, 0},
     {"noauthcodecheck", 0, 0},      // of IPMI 1.5 sessions
@@ -41,20 +41,20 @@ constexpr std::array<Workaround, 17> kWorkarounds{{
     {"solport", 0, IPMICONSOLE_WORKAROUND_IGNORE_SOL_PORT},
     {"solstatus", 0, IPMICONSOLE_WORKAROUND_SKIP_SOL_ACTIVATION_STATUS},
     {"solchannelsupport", 0, IPMICONSOLE_WORKAROUND_SKIP_CHANNEL_PAYLOAD_SUPPORT},
-    // Options of ipmiconsole(8): the only way to notice that a BMC gave the console to someone else without a word.
+    // Options of ipmiconsole(8): the only way to detect that a BMC silently gave the console to another user.
     {"serial-keepalive", 0, 0, IPMICONSOLE_ENGINE_SERIAL_KEEPALIVE},
     {"serial-keepalive-empty", 0, 0, IPMICONSOLE_ENGINE_SERIAL_KEEPALIVE_EMPTY},
 }};
 
-// Suites that FreeIPMI can do (ipmiconsole.h), less those without authentication or encryption: every one of ours has
-// AES. The others would put passwords of other users on the wire in clear when they are set.
+// Suites that FreeIPMI supports (ipmiconsole.h), except those without authentication or encryption: all of these use
+// AES. The others would send new passwords of other users in clear text.
 constexpr std::array<int, 4> kSuites{3, 8, 12, 17};
 
-// The library counts milliseconds in 32 bits and adds them to times; an hour is more than anyone waits for a BMC.
+// The library adds milliseconds in 32 bits to timestamps; an hour is longer than any useful BMC timeout.
 constexpr std::int64_t kLongest = 3'600'000;
-// A BMC that is asked again while it works is only slowed down; FreeIPMI's own default is 1 s.
+// Retransmissions slow down a busy BMC; FreeIPMI's own default is 1 s.
 constexpr unsigned int kRetransmission = 1000;
-// Below this the library's whole milliseconds leave no room between a retransmission and the end.
+// Below this, whole milliseconds leave no time between a retransmission and the timeout.
 constexpr std::int64_t kShortest = 20;
 
 unsigned int milliseconds_of(Duration limit) {
@@ -87,7 +87,7 @@ Result<IpmiOptions> ipmi_options(const Endpoint& endpoint) {
   options.device = endpoint.device;
   options.host = endpoint.host;
   options.port = endpoint.real_port();
-  // An IPv6 address stands in brackets before a port (FreeIPMI 1.6, RFC 3986 section 3.2.2).
+  // An IPv6 address before a port is in brackets (FreeIPMI 1.6, RFC 3986 section 3.2.2).
   const bool six = endpoint.host.find(':') != std::string::npos && endpoint.host.front() != '[';
   options.address =
       six ? fmt::format("[{}]:{}", options.host, options.port) : fmt::format("{}:{}", options.host, options.port);
@@ -109,7 +109,8 @@ Result<IpmiOptions> ipmi_options(const Endpoint& endpoint) {
   }
   options.connect_limit = milliseconds_of(endpoint.connect_limit);
   options.request_limit = milliseconds_of(endpoint.request_limit);
-  // Several attempts fit into a short limit too. FreeIPMI refuses a retransmission time that is not below the limit.
+  // Several attempts fit into a short limit, too. FreeIPMI rejects a retransmission timeout that is not below the
+  // limit.
   options.retransmission = std::min(kRetransmission, options.request_limit / 4);
   return options;
 }

@@ -1,5 +1,5 @@
-// How an endpoint is put to FreeIPMI: the address in its form, the workarounds by its names, the limits of IPMI on
-// names and passwords. Everything that can be refused before a packet is sent is refused here.
+// Converts an endpoint to FreeIPMI options: address format, workaround names, and IPMI's limits on user names and
+// passwords. Everything that can be rejected before a packet is sent is rejected here.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ inline constexpr std::size_t kIpmiLongestPassword = 20;
 
 struct IpmiOptions {
   std::string device;
-  std::string address;              // "10.0.0.1:623", "[fd00::1]:6230"; FreeIPMI 1.6 takes the port with the host
-  std::string host;                 // as the endpoint has it
+  std::string address;              // "10.0.0.1:623", "[fd00::1]:6230"; FreeIPMI 1.6 accepts the port with the host
+  std::string host;                 // as in the endpoint
   std::uint16_t port = 0;           // never 0
   std::vector<int> suites;          // in order of preference
   unsigned int session_flags = 0;   // IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_*
@@ -31,8 +31,8 @@ struct IpmiOptions {
   unsigned int retransmission = 0;  // milliseconds; below the request limit
 };
 
-// Errors: refused (cipher suite 0 or another that does not authenticate and encrypt, also when it is one of several),
-// invalid_input (a workaround that FreeIPMI does not know, no suite at all).
+// Errors: refused (cipher suite 0 or any other without authentication and encryption, even as one of several),
+// invalid_input (a workaround unknown to FreeIPMI, no cipher suite).
 [[nodiscard]] Result<IpmiOptions> ipmi_options(const Endpoint& endpoint);
 
 [[nodiscard]] Status check_ipmi_user(const std::string& user, const std::string& device);

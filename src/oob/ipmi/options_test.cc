@@ -28,13 +28,13 @@ TEST(IpmiOptions, AddressesHavePorts) {
   EXPECT_EQ(ipmi_options(to)->host, "fd00::1");
 }
 
-TEST(IpmiOptions, SuiteZeroAndWeakOnesAreRefused) {
+TEST(IpmiOptions, CipherSuiteZeroAndWeakSuitesAreRefused) {
   Endpoint to = endpoint();
   EXPECT_EQ(ipmi_options(to)->suites, std::vector<int>{17});
   to.cipher_suites = {17, 3};
   EXPECT_EQ(ipmi_options(to)->suites, (std::vector<int>{17, 3}));
-  // 0 none; 1, 2, 15 and 16 do not encrypt; 6, 7 and 11 neither; 4 and 5 are xRC4, which nobody has; others do not
-  // exist.
+  // 0 has none; 1, 2, 15 and 16 do not encrypt; nor do 6, 7 and 11; 4 and 5 are xRC4, which is not supported; others do
+  // not exist.
   for (const int suite : {0, 1, 2, 4, 5, 6, 7, 11, 15, 16, 18, -1, 255}) {
     to.cipher_suites = {17, suite};
     const Result<IpmiOptions> options = ipmi_options(to);
@@ -46,7 +46,7 @@ TEST(IpmiOptions, SuiteZeroAndWeakOnesAreRefused) {
   EXPECT_EQ(ipmi_options(to).error().code, ErrorCode::invalid_input);
 }
 
-TEST(IpmiOptions, WorkaroundsAreFreeIpmisNames) {
+TEST(IpmiOptions, WorkaroundsUseFreeIpmiNames) {
   Endpoint to = endpoint();
   to.workarounds = {"opensesspriv", "solpayloadsize", "solchannelsupport"};
   const Result<IpmiOptions> options = ipmi_options(to);
@@ -55,7 +55,7 @@ TEST(IpmiOptions, WorkaroundsAreFreeIpmisNames) {
   EXPECT_EQ(options->console_flags, static_cast<unsigned>(IPMICONSOLE_WORKAROUND_OPEN_SESSION_PRIVILEGE |
                                                           IPMICONSOLE_WORKAROUND_IGNORE_SOL_PAYLOAD_SIZE |
                                                           IPMICONSOLE_WORKAROUND_SKIP_CHANNEL_PAYLOAD_SUPPORT));
-  // Every name of ipmiconsole(8) is known.
+  // All names of ipmiconsole(8) are accepted.
   to.workarounds = {"authcap",
                     "intel20",
                     "supermicro20",
@@ -79,7 +79,7 @@ TEST(IpmiOptions, WorkaroundsAreFreeIpmisNames) {
   EXPECT_NE(wrong.error().message.find("opensesspriv"), std::string::npos);
 }
 
-TEST(IpmiOptions, LimitsStaySane) {
+TEST(IpmiOptions, TimeoutsAreClamped) {
   Endpoint to = endpoint();
   to.request_limit = milliseconds(10'000);
   EXPECT_EQ(ipmi_options(to)->retransmission, 1000U);
@@ -88,13 +88,13 @@ TEST(IpmiOptions, LimitsStaySane) {
     const Result<IpmiOptions> options = ipmi_options(to);
     ASSERT_TRUE(options.ok());
     EXPECT_GT(options->retransmission, 0U);
-    EXPECT_LT(options->retransmission, options->request_limit);  // or FreeIPMI refuses it, and leaks
+    EXPECT_LT(options->retransmission, options->request_limit);  // otherwise FreeIPMI rejects it, and leaks
   }
   to.request_limit = Duration(INT64_MAX);
   EXPECT_EQ(ipmi_options(to)->request_limit, 3'600'000U);
 }
 
-TEST(IpmiOptions, NamesAndPasswordsFitIpmi) {
+TEST(IpmiOptions, InvalidNamesAndPasswordsAreRejected) {
   EXPECT_TRUE(check_ipmi_user("0123456789abcdef", "n1").ok());
   EXPECT_FALSE(check_ipmi_user("0123456789abcdefg", "n1").ok());
   EXPECT_FALSE(check_ipmi_user(std::string("a\0b", 3), "n1").ok());
@@ -104,7 +104,7 @@ TEST(IpmiOptions, NamesAndPasswordsFitIpmi) {
   EXPECT_EQ(longer.error().message.find("0123"), std::string::npos);
 }
 
-TEST(IpmiError, CompletionCodesHaveTheirMeaning) {
+TEST(IpmiError, CompletionCodesMapToErrors) {
   EXPECT_EQ(completion_error(0xC0, "x", "n1").code, ErrorCode::conflict);
   EXPECT_EQ(completion_error(0xC1, "x", "n1").code, ErrorCode::not_found);
   EXPECT_EQ(completion_error(0xD4, "x", "n1").code, ErrorCode::refused);
@@ -119,7 +119,7 @@ TEST(IpmiError, CompletionCodesHaveTheirMeaning) {
   }
 }
 
-TEST(IpmiError, LibraryNumbersHaveTheirMeaning) {
+TEST(IpmiError, LibraryErrorNumbersMapToErrors) {
   EXPECT_EQ(ipmi_error(IPMI_ERR_PASSWORD_INVALID, "log in", "n1").code, ErrorCode::refused);
   EXPECT_EQ(ipmi_error(IPMI_ERR_SESSION_TIMEOUT, "x", "n1").code, ErrorCode::timeout);
   EXPECT_EQ(ipmi_error(IPMI_ERR_CONNECTION_TIMEOUT, "x", "n1").code, ErrorCode::unavailable);
@@ -130,11 +130,11 @@ TEST(IpmiError, LibraryNumbersHaveTheirMeaning) {
   EXPECT_EQ(console_error(IPMICONSOLE_ERR_PASSWORD_INVALID, "read", "n1").code, ErrorCode::refused);
 }
 
-TEST(IpmiCipherRecords, IdsAreReadAndVendorsSkipped) {
+TEST(IpmiCipherRecords, StandardIdsAreReadAndVendorIdsSkipped) {
   // Suites 0, 3 and 17 (IPMI 2.0, table 22-20): a tag, the id, authentication, integrity, confidentiality.
   EXPECT_EQ(parse_cipher_records({0xC0, 17, 0x03, 0x44, 0x81, 0xC0, 0, 0x00, 0x40, 0x80, 0xC0, 3, 0x01, 0x41, 0x81}),
             (std::vector<int>{0, 3, 17}));
-  // The vendor's: a tag, an id, three bytes of enterprise number.
+  // Vendor-specific: a tag, an id, three bytes of enterprise number.
   EXPECT_EQ(parse_cipher_records({0xC1, 0x80, 0x11, 0x22, 0x33, 0x01, 0x41, 0x81, 0xC0, 3, 0x01, 0x41, 0x81}),
             std::vector<int>{3});
   EXPECT_TRUE(parse_cipher_records({}).empty());

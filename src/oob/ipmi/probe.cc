@@ -18,15 +18,14 @@ namespace weft::oob {
 namespace {
 
 // RMCP header (ASF 2.0: version 6, no acknowledgement, class IPMI), a session header without a session (IPMI 2.0
-// section 13.6), and the question: channel 0Eh is the one it comes through, bit 7 asks for IPMI 2.0's data, 4 is
-// administrator.
+// section 13.6), and the request: channel 0Eh is the current one, bit 7 requests IPMI 2.0 data, 4 is administrator.
 constexpr std::array<std::uint8_t, 23> kQuestion{0x06, 0x00, 0xFF, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
                                                  0x00, 0x09, 0x20, 0x18, 0xC8, 0x81, 0x00, 0x38, 0x8E, 0x04, 0xB5};
 constexpr std::uint8_t kAnswerFunction = 0x1C;  // network function 7 (application, response), unit 0
 constexpr std::uint8_t kCommand = 0x38;
 constexpr std::size_t kFunctionAt = 15;
 constexpr std::size_t kCommandAt = 19;
-constexpr std::int64_t kAgain = 500;  // milliseconds until the question is repeated: datagrams get lost
+constexpr std::int64_t kAgain = 500;  // milliseconds until the request is retransmitted: datagrams get lost
 
 bool is_answer(const std::uint8_t* bytes, std::size_t size) {
   return size > kCommandAt && bytes[0] == kQuestion[0] && bytes[3] == kQuestion[3] &&
@@ -55,7 +54,7 @@ Status ask(int descriptor, const Endpoint& endpoint) {
       pollfd wait{descriptor, POLLIN, 0};
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(again - now).count();
       const int ready = ::poll(&wait, 1, static_cast<int>(left) + 1);
-      if (ready <= 0) continue;  // the loop looks at the time
+      if (ready <= 0) continue;  // the loop checks the deadline
       std::array<std::uint8_t, 1024> answer{};
       const ssize_t got = ::recv(descriptor, answer.data(), answer.size(), MSG_DONTWAIT);
       if (got < 0 && errno != EINTR && errno != EAGAIN) return unreachable(endpoint, errno);
@@ -80,7 +79,7 @@ Status probe_ipmi(const Endpoint& endpoint) {
     return Error{ErrorCode::unavailable,
                  fmt::format("no address for '{}': {}", endpoint.host, ::gai_strerror(found.error)), endpoint.device};
   }
-  const Connection made = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
+  const Connection made = connect_socket(*found.list, Deadline());  // UDP: connect() does not block
   if (!made.ok()) return unreachable(endpoint, made.error);
   return ask(made.socket.get(), endpoint);
 }

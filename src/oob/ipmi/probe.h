@@ -1,7 +1,6 @@
-// Is there a BMC at all? One question that every BMC answers without a session (Get Channel Authentication
-// Capabilities, IPMI 2.0 section 22.13), asked through a socket of our own: it hears "port unreachable", which
-// FreeIPMI's does not, and it keeps the time limit of a connection apart from that of a request. A sweep over dead BMCs
-// costs what it must and no more.
+// Checks whether a BMC is present, with one request that every BMC answers without a session (Get Channel
+// Authentication Capabilities, IPMI 2.0 section 22.13). Uses its own socket: unlike FreeIPMI's, it detects "port
+// unreachable", and its connect timeout is separate from the request timeout. This keeps sweeps over dead BMCs short.
 #pragma once
 
 #include "base/result.h"
@@ -9,8 +8,8 @@
 
 namespace weft::oob {
 
-// Ok: something that speaks RMCP answered. unavailable: nothing did within the connect limit, nobody listens, or there
-// is no route. invalid_input: what came was no answer to the question.
+// Ok: an RMCP device responded. unavailable: no response within the connect limit, port closed, or no route.
+// invalid_input: the response was not a reply to the request.
 [[nodiscard]] Status probe_ipmi(const Endpoint& endpoint);
 
 }  // namespace weft::oob

@@ -1,4 +1,4 @@
-// Records of sensors, events and inventories as BMCs send them, whole and broken.
+// Sensor, event and inventory records as BMCs send them, valid and corrupt.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -82,7 +82,7 @@ IpmiBytes event(std::uint32_t time, std::uint8_t number, std::uint8_t direction_
           30};
 }
 
-TEST(IpmiRecords, EventsAreTold) {
+TEST(IpmiRecords, EventsAreDecoded) {
   const std::vector<IpmiSensor> sensors = parse_ipmi_record(fan_record());
   // Lower critical, going low, with reading and threshold; 2026-11-16T02:03:04Z.
   const LogEvent low = parse_ipmi_event(event(1794794584, 0x30, 0x01, 0x52), sensors);
@@ -105,7 +105,7 @@ TEST(IpmiRecords, EventsAreTold) {
 }
 
 // An inventory (Platform Management FRU Information Storage Definition, section 8 and 12): header, then a product area.
-TEST(IpmiRecords, InventoryNamesTheMachine) {
+TEST(IpmiRecords, InventoryIdentifiesTheMachine) {
   IpmiBytes inventory{0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0xFE};
   IpmiBytes area{0x01, 0x00, 25};  // version, length, English
   for (const std::string& text : {std::string("ACME"), std::string("GPU Server 8"), std::string("P1"),
@@ -128,8 +128,8 @@ TEST(IpmiRecords, InventoryNamesTheMachine) {
   EXPECT_EQ(identity.serial, "SN-0042");
 }
 
-// Whatever comes is parsed or left: no crash, no endless loop, and texts that can be printed.
-TEST(IpmiRecords, RubbishIsSurvived) {
+// All input is parsed or ignored: no crash, no endless loop, and only printable text.
+TEST(IpmiRecords, GarbageIsHandledSafely) {
   std::mt19937 random(7);
   const auto byte = [&] { return static_cast<std::uint8_t>(random() & 0xFFU); };
   const auto printable = [](const std::string& text) {

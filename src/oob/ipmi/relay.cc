@@ -31,7 +31,7 @@ Result<std::unique_ptr<IpmiRelay>> IpmiRelay::open(const std::string& host, std:
                                                    const std::string& device) {
   const Lookup found = look_up_host(host, port, SOCK_DGRAM);
   if (found.error != 0) return failed(device, EHOSTUNREACH);
-  Connection outside = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
+  Connection outside = connect_socket(*found.list, Deadline());  // UDP: connect() does not block
   if (!outside.ok()) return failed(device, outside.error);
   FileDescriptor inside(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in own{};

@@ -1,7 +1,7 @@
-// A door between FreeIPMI and a BMC that lets one command through and no copy of it. FreeIPMI repeats a request that is
-// not answered in time, as a new request: a BMC that is slow to say "done" to a power cycle would do it again. The
-// library has no switch for that and does not show its socket, so such a command goes through a relay on the loopback
-// address: datagrams pass both ways until the door is armed, then one more passes to the BMC, and the rest are dropped.
+// A UDP relay between FreeIPMI and a BMC that forwards a command exactly once. FreeIPMI retransmits an unanswered
+// request as a new request, so a BMC that is slow to acknowledge a power cycle would run it twice. The library has no
+// option for that and does not expose its socket, so such a command goes through a relay on the loopback address:
+// datagrams pass both ways until the relay is armed, then one more is forwarded to the BMC, and the rest are dropped.
 #pragma once
 
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ class IpmiRelay {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }  // on 127.0.0.1
   void arm();
-  // To be called when FreeIPMI sends nothing: copies that wait in the socket are dropped, then all pass again.
+  // Call only while FreeIPMI is not sending: copies queued in the socket are dropped, then all datagrams pass again.
   void disarm();
 
  private:
@@ -42,10 +42,10 @@ class IpmiRelay {
   FileDescriptor inside_;   // to FreeIPMI
   FileDescriptor outside_;  // to the BMC, connected
   std::uint16_t port_;
-  // The first to speak: FreeIPMI, whose socket is made for this one. Others on this machine are not heard.
+  // The first sender: FreeIPMI, whose socket was created for this relay. Other local senders are ignored.
   sockaddr_in client_{};
   bool known_ = false;
-  std::mutex door_;   // held while a datagram is taken in and passed on
+  std::mutex door_;   // held while a datagram is received and forwarded
   int left_ = kOpen;  // datagrams that may still pass to the BMC
   std::atomic<bool> stop_{false};
   std::thread thread_;

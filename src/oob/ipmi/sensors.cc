@@ -47,13 +47,13 @@ class Walk {
     std::vector<IpmiSensor> found;
     std::set<std::uint16_t> seen;
     for (std::uint16_t id = 0; id != kLastRecord;) {
-      // A circle, or more than any machine has.
+      // A cycle, or more records than any machine has.
       if (!seen.insert(id).second || seen.size() > kIpmiMostRecords) {
         return Error{ErrorCode::invalid_input, "the BMC's sensor records exceed the limit", device()};
       }
       std::uint16_t next = kLastRecord;
       const Result<IpmiBytes> record = read(id, next);
-      // No record at all is an empty repository.
+      // No record at all: an empty repository.
       if (!record && record.error().code == ErrorCode::not_found && found.empty() && id == 0) return found;
       if (!record) return record.error();
       for (IpmiSensor& sensor : parse_ipmi_record(*record)) found.push_back(std::move(sensor));
@@ -71,7 +71,8 @@ class Walk {
     return Error{ErrorCode::timeout, "the BMC takes too long to send its sensor records", device()};
   }
 
-  // A repository that only grows by a firmware update needs no reservation, and some BMCs know none: then it is 0.
+  // A repository that changes only with firmware updates needs no reservation, and some BMCs do not support it: then it
+  // is 0.
   Status reserve() {
     const Result<IpmiBytes> answer =
         session_.command({.function = kNetStorage, .command = kReserveRecords, .what = "reserve the sensor records"});
@@ -91,7 +92,7 @@ class Walk {
                                        .what = "read the sensor records"});
   }
 
-  // Reads one record, in parts as large as the BMC will give.
+  // Reads one record, in parts as large as the BMC allows.
   Result<IpmiBytes> read(std::uint16_t id, std::uint16_t& next) {
     IpmiBytes record;
     std::size_t whole = kHeader;
@@ -101,13 +102,13 @@ class Walk {
       Result<IpmiBytes> got = part(id, record.size(), wanted);
       if (!got) return got.error();
       const std::uint8_t code = got->front();
-      if (code == kCancelled && ++cancelled < 5) {  // records were added meanwhile: start this one again
+      if (code == kCancelled && ++cancelled < 5) {  // records were added in the meantime: restart this one
         if (const Status reserved = reserve(); !reserved) return reserved.error();
         record.clear();
         whole = kHeader;
         continue;
       }
-      // CAh, and what BMCs say instead of it, when a part is longer than their messages may be.
+      // CAh, or the code that BMCs return instead, if a part exceeds their message size.
       if (code != 0 && !record.empty() && chunk_ > kSmallestChunk) {
         chunk_ /= 2;
         continue;
@@ -154,7 +155,7 @@ Health health_of(ipmi_interpret_ctx_t interpreter, const IpmiSensor& sensor, std
   return health_of_state(state);
 }
 
-// A sensor that cannot be read is listed without a value; only a session that fails ends the list.
+// An unreadable sensor is listed without a value; only a session failure ends the list.
 bool only_this_sensor(const Error& error) {
   return error.code == ErrorCode::not_found || error.code == ErrorCode::conflict ||
          error.code == ErrorCode::invalid_input || error.code == ErrorCode::refused;
@@ -167,7 +168,7 @@ Status read_thresholds(IpmiSession& session, const IpmiSensor& sensor, SensorRea
                                                     .what = "read the thresholds of '" + sensor.name + "'",
                                                     .lun = sensor.lun});
   if (!answer) return only_this_sensor(answer.error()) ? Status() : Status(answer.error());
-  // Which are readable, then lower non-critical, critical, non-recoverable, and the same of the upper side.
+  // Readable thresholds, then lower non-critical, critical, non-recoverable, and the same for the upper side.
   if (answer->size() < 7) return {};
   if (((*answer)[0] & 0x02) != 0) reading.low_critical = sensor.decode((*answer)[2]);
   if (((*answer)[0] & 0x10) != 0) reading.high_critical = sensor.decode((*answer)[5]);
@@ -186,7 +187,7 @@ Result<SensorReading> read_one(IpmiSession& session, const IpmiSensor& sensor, i
                                                     .what = "read '" + sensor.name + "'",
                                                     .lun = sensor.lun});
   if (!answer && !only_this_sensor(answer.error())) return answer.error();
-  // Bit 5: no reading now (the part is absent or off); bit 6 clear: scanning is switched off.
+  // Bit 5: no reading available (the part is absent or off); bit 6 clear: scanning is disabled.
   if (!answer || answer->size() < 2 || ((*answer)[1] & 0x20) != 0 || ((*answer)[1] & 0x40) == 0) return reading;
   reading.value = sensor.decode((*answer)[0]);
   std::uint16_t states = 0;
@@ -221,7 +222,7 @@ std::string unit_of(ipmi_sdr_ctx_t context, const IpmiBytes& record) {
   return text.data();
 }
 
-// Names are bytes from a BMC, padded with blanks.
+// Names are bytes from a BMC, padded with spaces.
 std::string clean_name(const char* text) {
   std::string clean = printable(text);
   while (!clean.empty() && clean.back() == ' ') clean.pop_back();
@@ -234,7 +235,7 @@ void decoding_of(ipmi_sdr_ctx_t context, const IpmiBytes& record, IpmiSensor& se
                                           &sensor.m, &sensor.b, &sensor.linearization, &sensor.format) < 0) {
     return;
   }
-  // Format 3 is "no number"; linearizations from 70h up need factors that differ with each reading (section 43.1).
+  // Format 3 is "not a number"; linearizations from 70h up need factors that differ with each reading (section 43.1).
   sensor.analog =
       sensor.format != IPMI_SDR_ANALOG_DATA_FORMAT_NOT_ANALOG && IPMI_SDR_LINEARIZATION_IS_LINEAR(sensor.linearization);
   sensor.unit = sensor.analog ? unit_of(context, record) : std::string();
@@ -272,7 +273,7 @@ std::vector<IpmiSensor> parse_ipmi_record(const IpmiBytes& record) {
                                static_cast<unsigned int>(name.size() - 1)) < 0) {
     return {};
   }
-  sensor.owner = static_cast<std::uint8_t>((owner << 1) | owner_kind);  // as table 43-1 has the byte
+  sensor.owner = static_cast<std::uint8_t>((owner << 1) | owner_kind);  // as encoded in table 43-1
   sensor.name = clean_name(name.data());
   if (kind == IPMI_SDR_FORMAT_FULL_SENSOR_RECORD) decoding_of(context.get(), record, sensor);
   std::uint8_t shares = 1;
@@ -284,7 +285,7 @@ std::vector<IpmiSensor> parse_ipmi_record(const IpmiBytes& record) {
                                                &sharing);
   }
   if (shares <= 1) return {sensor};
-  // One compact record may stand for up to 15 sensors of consecutive numbers (section 43.2).
+  // One compact record may describe up to 15 sensors with consecutive numbers (section 43.2).
   std::vector<IpmiSensor> all(shares, sensor);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].number = static_cast<std::uint8_t>(sensor.number + i);

@@ -1,6 +1,6 @@
-// Sensors of a BMC: the sensor data records (IPMI 2.0, sections 33 and 43) read over a session into memory, and the
-// readings decoded by them. FreeIPMI decodes; the walk over the records is ours, because FreeIPMI's wants a file to
-// cache them in and has no limit of time: a BMC that invents records without end is left after kIpmiWalkLimit.
+// Sensors of a BMC: reads the sensor data records (IPMI 2.0, sections 33 and 43) over a session into memory and decodes
+// readings with them. FreeIPMI decodes; the record walk is implemented here because FreeIPMI's needs a cache file and
+// has no timeout. The walk stops after kIpmiWalkLimit if a BMC returns records without end.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace weft::oob {
 
-// A slow BMC takes 30 ms for a request and some five requests for a record: a thousand records fit.
+// A slow BMC takes 30 ms per request and about five requests per record: a thousand records fit.
 inline constexpr std::int64_t kIpmiWalkSeconds = 150;
-// The most records that are believed. Large servers have some 300.
+// Maximum number of records accepted. Large servers have about 300.
 inline constexpr std::size_t kIpmiMostRecords = 8192;
 
 // A sensor as its record describes it (full and compact records).
@@ -37,12 +37,12 @@ struct IpmiSensor {
   std::uint8_t linearization = 0;
   std::uint8_t format = 0;
 
-  // Nothing where it is no number.
+  // Empty if the value is not a number.
   [[nodiscard]] std::optional<double> decode(std::uint8_t raw) const;
 };
 
 [[nodiscard]] Result<std::vector<IpmiSensor>> read_ipmi_records(IpmiSession& session, Clock& clock);
-// One record as it came, at least its 5 bytes of header. Empty where it describes no sensor or makes no sense.
+// One raw record, at least its 5-byte header. Empty if it does not describe a sensor or is invalid.
 [[nodiscard]] std::vector<IpmiSensor> parse_ipmi_record(const IpmiBytes& record);
 [[nodiscard]] Result<std::vector<SensorReading>> read_ipmi_sensors(IpmiSession& session,
                                                                    const std::vector<IpmiSensor>& sensors,

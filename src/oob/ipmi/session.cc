@@ -16,7 +16,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Set once for the process: libgcrypt must not be set up by two threads at the same time.
+// Once per process: libgcrypt must not be initialized by two threads at the same time.
 bool crypto_ready() {
   static std::once_flag once;
   static bool ready = false;
@@ -24,16 +24,16 @@ bool crypto_ready() {
   return ready;
 }
 
-// What FreeIPMI says when it fails over an answer that it cannot take apart: "invalid parameters" of its own functions,
-// and "success" where it forgot to say. Our parameters were checked before.
+// FreeIPMI's error numbers for a response that it cannot parse: "invalid parameters" of its own functions, or "success"
+// where it set none. Our parameters were checked before.
 bool makes_no_sense(int number) {
   return number == IPMI_ERR_IPMI_ERROR || number == IPMI_ERR_INTERNAL_ERROR || number == IPMI_ERR_PARAMETERS ||
          number == IPMI_ERR_SUCCESS;
 }
 
-// Open Session answers 11h where no suite matches, and 04h, 05h or 10h where it knows one of the algorithms not at all
-// (IPMI 2.0, table 13-15). FreeIPMI has a number for the first and one for the others; an answer that stops after the
-// code, as a refusal may, is an "internal IPMI error" to it.
+// Open Session returns 11h if no suite matches, and 04h, 05h or 10h if an algorithm is unsupported (IPMI 2.0, table
+// 13-15). FreeIPMI has one number for the first and one for the others; a response that ends after the code, as an
+// error may, is an "internal IPMI error" to it.
 bool suite_refused(int number) {
   return number == IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE || number == IPMI_ERR_BAD_RMCPPLUS_STATUS_CODE ||
          makes_no_sense(number);
@@ -97,9 +97,9 @@ Status IpmiSession::open_any() {
   return Error{ErrorCode::internal, "no IPMI cipher suite to try", options_.device};
 }
 
-// FreeIPMI counts the limit of a request from the last answer, and a BMC ends a session that was silent for a minute
-// (IPMI 2.0, section 6.12.15): a session that was idle for long is opened anew before it is used. Real time on purpose,
-// as both of them live in it.
+// FreeIPMI measures a request's timeout from the last response, and a BMC ends a session that was silent for a minute
+// (IPMI 2.0, section 6.12.15): a session that was idle for long is reopened before use. Real time on purpose, because
+// both use it.
 Result<ipmi_ctx_t> IpmiSession::context() {
   const auto idle = Steady::now() - heard_;
   if (!context_ || lost_ || idle > std::chrono::milliseconds(options_.request_limit / 2) ||
@@ -122,7 +122,7 @@ Result<IpmiBytes> IpmiSession::send(ipmi_ctx_t context, const IpmiCommand& comma
   const int got =
       ipmi_cmd_raw(context, command.lun, command.function, request.data(), static_cast<unsigned int>(request.size()),
                    answer.data(), static_cast<unsigned int>(answer.size()));
-  explicit_bzero(request.data(), request.size());  // it may have held a password
+  explicit_bzero(request.data(), request.size());  // it may have contained a password
   if (got < 0) {
     const int number = ipmi_ctx_errnum(context);
     if (context == context_.get() && (session_gone(number) || makes_no_sense(number))) lost_ = true;
@@ -156,7 +156,7 @@ Result<IpmiBytes> IpmiSession::command(const IpmiCommand& command) {
 
 Result<IpmiBytes> IpmiSession::command_once(const IpmiCommand& command) {
   const auto not_sent = [](Error error) {
-    if (error.code == ErrorCode::timeout) error.code = ErrorCode::unavailable;  // nothing was asked for yet
+    if (error.code == ErrorCode::timeout) error.code = ErrorCode::unavailable;  // no request was sent yet
     error.message += "; the command was not sent";
     return error;
   };

@@ -1,6 +1,6 @@
-// One IPMI 2.0 session (RMCP+) to a BMC, by FreeIPMI's libfreeipmi. Raw commands in, answers or errors out: the library
-// does the wire (RAKP, integrity, encryption, retransmission), the callers know what the bytes mean. Used by one
-// thread; different sessions by as many threads as you like.
+// One IPMI 2.0 session (RMCP+) to a BMC, through FreeIPMI's libfreeipmi. Raw commands in, responses or errors out: the
+// library handles the wire protocol (RAKP, integrity, encryption, retransmission); callers interpret the bytes. A
+// session is used by one thread; different sessions may be used by different threads.
 #pragma once
 
 #include <freeipmi/freeipmi.h>
@@ -37,29 +37,29 @@ struct IpmiCommand {
 
 class IpmiSession {
  public:
-  // Tries the suites in turn; the next one only where the BMC does not take the one before. A dial may take the connect
-  // limit, and then the request limit for each step that the BMC answers late.
+  // Tries the cipher suites in order; the next one only if the BMC rejects the one before. Connecting may take the
+  // connect limit plus the request limit for each step that the BMC answers late.
   [[nodiscard]] static Result<std::unique_ptr<IpmiSession>> open(const Endpoint& endpoint, const std::string& user,
                                                                  const Secret& password);
   IpmiSession(const IpmiSession&) = delete;
   IpmiSession& operator=(const IpmiSession&) = delete;
   ~IpmiSession();  // Close Session, one attempt
 
-  // The answer after its completion code. A lost datagram is sent again, so the BMC may see a command twice.
+  // The response after its completion code. Lost datagrams are retransmitted, so the BMC may see a command twice.
   [[nodiscard]] Result<IpmiBytes> command(const IpmiCommand& command);
-  // As above, with the completion code in front.
+  // As above, including the completion code.
   [[nodiscard]] Result<IpmiBytes> command_with_code(const IpmiCommand& command);
-  // For what must not happen twice (a power cycle): sent in one datagram and never again. timeout: it may or may not
-  // have arrived. Opens a session of its own, through ipmi/relay.h.
+  // For commands that must not run twice (a power cycle): sent in one datagram, never retransmitted. timeout: it may or
+  // may not have arrived. Opens a separate session through ipmi/relay.h.
   [[nodiscard]] Result<IpmiBytes> command_once(const IpmiCommand& command);
-  // Whether the session's user can log in with another password, by a session of its own. refused: no.
+  // Whether the session's user can log in with another password, tested in a separate session. refused: no.
   [[nodiscard]] Status try_login(const Secret& password) const;
 
   [[nodiscard]] int suite() const { return suite_; }
   [[nodiscard]] const IpmiOptions& options() const { return options_; }
   [[nodiscard]] const std::string& user() const { return user_; }
   [[nodiscard]] const Secret& password() const { return password_; }
-  // The user's password was changed: a session that has to be opened again needs the new one.
+  // The user's password was changed: reopening the session needs the new one.
   void set_password(const Secret& password) { password_ = password; }
 
  private:
@@ -71,7 +71,7 @@ class IpmiSession {
   IpmiSession(IpmiOptions options, std::string user, Secret password)
       : options_(std::move(options)), user_(std::move(user)), password_(std::move(password)) {}
   Result<Context> connect(const std::string& address, const Secret& password, int suite, int& number) const;
-  Result<ipmi_ctx_t> context();  // alive
+  Result<ipmi_ctx_t> context();  // open session
   Status open_any();
   Result<IpmiBytes> send(ipmi_ctx_t context, const IpmiCommand& command);
 

@@ -15,10 +15,10 @@ constexpr std::uint8_t kGetChannelAccess = 0x41;   // section 22.23
 constexpr std::uint8_t kGetLanParameter = 0x02;    // section 23.2
 constexpr std::uint8_t kCipherEntries = 23;        // table 23-4
 constexpr std::uint8_t kCipherPrivileges = 24;
-constexpr std::size_t kRecordBytes = 16;  // an answer holds at most this much of the list
+constexpr std::size_t kRecordBytes = 16;  // maximum size of a part of the list in one response
 constexpr std::uint8_t kMaxParts = 0x40;
 
-// The whole list of records, part by part. not_found: the BMC does not know the command.
+// The whole list of records, part by part. not_found: the BMC does not support the command.
 Result<IpmiBytes> cipher_records(IpmiSession& session) {
   IpmiBytes records;
   for (std::uint8_t part = 0; part < kMaxParts; ++part) {
@@ -32,7 +32,7 @@ Result<IpmiBytes> cipher_records(IpmiSession& session) {
   return records;
 }
 
-// The entries of the LAN parameters, less those that no privilege may use (level 0 of parameter 24).
+// The entries of the LAN parameters, except those that no privilege level may use (level 0 of parameter 24).
 Result<std::vector<int>> cipher_entries(IpmiSession& session) {
   const auto read = [&](std::uint8_t parameter) {
     return session.command({.function = kNetTransport,
@@ -45,7 +45,7 @@ Result<std::vector<int>> cipher_entries(IpmiSession& session) {
   const Result<IpmiBytes> levels = read(kCipherPrivileges);
   if (!levels && levels.error().code == ErrorCode::timeout) return levels.error();
   std::vector<int> suites;
-  // Revision of the parameter and a reserved byte, then one byte a suite and, in the other, one half of a byte.
+  // Parameter revision and a reserved byte, then one byte per suite, or half a byte in the other parameter.
   for (std::size_t i = 2; i < entries->size() && i < 2 + 16; ++i) {
     const std::size_t nibble = i - 2;
     const std::size_t at = 2 + nibble / 2;
@@ -64,7 +64,7 @@ Status set_access(IpmiSession& session, bool on, std::uint8_t where) {
   if (!now) return now.error();
   if (now->empty())
     return Error{ErrorCode::invalid_input, "the BMC sent truncated channel access data", session.options().device};
-  // Bits 2 to 0: 0 disabled, 2 always available. Bits 5 to 3 stay as they are; the privilege limit is left alone.
+  // Bits 2 to 0: 0 disabled, 2 always available. Bits 5 to 3 and the privilege limit are unchanged.
   const auto mode = static_cast<std::uint8_t>((where << 6) | ((*now)[0] & 0x38) | (on ? 2 : 0));
   const Result<IpmiBytes> set = session.command({.command = kSetChannelAccess,
                                                  .data = {kThisChannel, mode, 0},
@@ -74,7 +74,7 @@ Status set_access(IpmiSession& session, bool on, std::uint8_t where) {
 
 }  // namespace
 
-// A record is a tag (C0h: standard, C1h: the vendor's, with three more bytes), the suite's id, and its algorithms,
+// A record is a tag (C0h: standard, C1h: vendor-specific, with three more bytes), the suite's id, and its algorithms,
 // which have bit 7 or 6 set or are below 40h.
 std::vector<int> parse_cipher_records(const IpmiBytes& records) {
   std::vector<int> suites;
@@ -83,7 +83,7 @@ std::vector<int> parse_cipher_records(const IpmiBytes& records) {
       suites.push_back(records[i + 1]);
       ++i;
     } else if (records[i] == 0xC1) {
-      i += 4;  // a suite of the vendor's: its id means nothing to others
+      i += 4;  // a vendor-specific suite: its id is meaningless to others
     }
   }
   std::sort(suites.begin(), suites.end());
@@ -94,7 +94,8 @@ std::vector<int> parse_cipher_records(const IpmiBytes& records) {
 Result<BmcSettings> read_ipmi_settings(IpmiSession& session) {
   BmcSettings settings;
   settings.ipmi_over_lan = true;  // this came over it
-  // Some BMCs never answer one or the other question; each costs the request limit at most, and the rest still stands.
+  // Some BMCs never answer one of these requests; each costs at most the request limit, and the other results remain
+  // valid.
   if (const Result<IpmiBytes> records = cipher_records(session); records) {
     settings.cipher_suites = parse_cipher_records(*records);
   }
@@ -110,12 +111,12 @@ Status change_ipmi_settings(IpmiSession& session, const SettingsChange& change, 
                  endpoint.device};
   }
   if (!change.ipmi_over_lan) return {};
-  constexpr std::uint8_t kKept = 1;  // what holds after the next start of the BMC
+  constexpr std::uint8_t kKept = 1;  // non-volatile: applies after the BMC's next restart
   constexpr std::uint8_t kNow = 2;
   if (const Status kept = set_access(session, *change.ipmi_over_lan, kKept); !kept) return kept.error();
   Status now = set_access(session, *change.ipmi_over_lan, kNow);
   if (now.ok() || *change.ipmi_over_lan || now.error().code != ErrorCode::timeout) return now;
-  // Switched off, the BMC may well not answer any more. Then silence is the proof.
+  // Once disabled, the BMC may not respond any more. Then silence is the evidence.
   return probe_ipmi(endpoint).ok() ? now : Status();
 }
 

@@ -1,5 +1,5 @@
-// What IPMI tells and lets change of a BMC's own set-up: the cipher suites, and whether this channel takes IPMI at all.
-// Everything else (syslog, web server, clocks) is the vendor's or Redfish's.
+// BMC settings available through IPMI: the cipher suites, and whether this channel accepts IPMI at all. All others
+// (syslog, web server, clocks) are vendor-specific or set through Redfish.
 #pragma once
 
 #include "oob/bmc/bmc.h"
@@ -8,11 +8,11 @@
 namespace weft::oob {
 
 [[nodiscard]] Result<BmcSettings> read_ipmi_settings(IpmiSession& session);
-// ipmi_over_lan = false ends this session and every later one: the way back leads through Redfish, the BMC's web page
-// or the machine's own operating system. `endpoint`: to see afterwards whether it really is off.
+// ipmi_over_lan = false ends this session and prevents later ones; it can be re-enabled only through Redfish, the BMC's
+// web page or the machine's own operating system. `endpoint`: used to verify afterwards that it is off.
 [[nodiscard]] Status change_ipmi_settings(IpmiSession& session, const SettingsChange& change, const Endpoint& endpoint);
 
-// Ids in the records of Get Channel Cipher Suites (IPMI 2.0, table 22-20), ascending.
+// Ids from the records of Get Channel Cipher Suites (IPMI 2.0, table 22-20), ascending.
 [[nodiscard]] std::vector<int> parse_cipher_records(const IpmiBytes& records);
 
 }  // namespace weft::oob

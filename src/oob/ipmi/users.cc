@@ -29,9 +29,9 @@ UserRole role_of(std::uint8_t level) {
     case 3:
       return UserRole::operating;
     case 4:
-    case 5:  // the vendor's own level, above administrator
+    case 5:  // vendor-specific level, above administrator
       return UserRole::administrator;
-    default:  // 1: may only ask to be called back; Fh: no access
+    default:  // 1: callback only; Fh: no access
       return UserRole::none;
   }
 }
@@ -39,7 +39,7 @@ UserRole role_of(std::uint8_t level) {
 Result<std::string> name_of(IpmiSession& session, int slot) {
   const Result<IpmiBytes> answer = session.command(
       {.command = kGetUserName, .data = {static_cast<std::uint8_t>(slot)}, .what = "read the name of a user"});
-  // Slots that were never used are answered with CCh by many.
+  // Many BMCs return CCh for slots that were never used.
   if (!answer && answer.error().code == ErrorCode::not_found) return std::string();
   if (!answer) return answer.error();
   std::string name(answer->begin(),
@@ -60,13 +60,13 @@ Result<std::uint8_t> slot_of(IpmiSession& session, const std::string& user) {
   return Error{ErrorCode::not_found, fmt::format("unknown user '{}'", user), session.options().device};
 }
 
-// Passwords of up to 16 bytes are sent in IPMI 1.5's form, which every BMC takes; only longer ones need 20.
+// Passwords of up to 16 bytes are sent in IPMI 1.5's format, which every BMC accepts; only longer ones need 20.
 Result<IpmiBytes> password_command(IpmiSession& session, std::uint8_t slot, std::uint8_t operation,
                                    const Secret& password, const char* what) {
   const bool longer = password.reveal().size() > kShortPassword;
   const std::size_t size = 2 + (longer ? kIpmiLongestPassword : kShortPassword);
   IpmiCommand command{.command = kSetPassword, .what = what};
-  command.data.reserve(size);  // so that no copy of it stays behind
+  command.data.reserve(size);  // avoids a reallocation that would leave a copy in memory
   command.data = {static_cast<std::uint8_t>(slot | (longer ? kTwentyBytes : 0)), operation};
   command.data.insert(command.data.end(), password.reveal().begin(), password.reveal().end());
   command.data.resize(size);
@@ -75,8 +75,8 @@ Result<IpmiBytes> password_command(IpmiSession& session, std::uint8_t slot, std:
   return answer;
 }
 
-// There are BMCs that take 20 bytes, say that all is well, and keep 16. While the session that set it is alive, the old
-// password can be put back; later nobody could.
+// Some BMCs accept 20 bytes, report success, and store 16. The old password can be restored only while the session that
+// set the new one is open.
 Status prove(IpmiSession& session, std::uint8_t slot, const Secret& password) {
   const std::string& device = session.options().device;
   const Status login = session.try_login(password);
@@ -101,15 +101,15 @@ Result<std::vector<BmcUser>> read_ipmi_users(IpmiSession& session) {
   for (int slot = 1; slot <= last; ++slot) {
     const Result<IpmiBytes> access = session.command(
         {.command = kGetUserAccess, .data = {kThisChannel, static_cast<std::uint8_t>(slot)}, .what = "read the users"});
-    if (!access && slot > 1 && access.error().code == ErrorCode::not_found) continue;  // a slot that cannot be used
+    if (!access && slot > 1 && access.error().code == ErrorCode::not_found) continue;  // an unusable slot
     if (!access) return access.error();
     if (access->size() < 4) {
       return Error{ErrorCode::invalid_input, "the BMC sent a truncated list of users", session.options().device};
     }
-    if (slot == 1) last = (*access)[0] & 0x3F;  // how many there can be
+    if (slot == 1) last = (*access)[0] & 0x3F;  // maximum number of slots
     Result<std::string> name = name_of(session, slot);
     if (!name) return name.error();
-    // Bits 7 and 6: 1 enabled, 2 disabled, 0 not said; then only the right to send messages tells.
+    // Bits 7 and 6: 1 enabled, 2 disabled, 0 unspecified; then only the right to send messages is an indication.
     const int state = (*access)[1] >> 6;
     BmcUser user;
     user.id = std::to_string(slot);
@@ -131,7 +131,7 @@ Status set_ipmi_password(IpmiSession& session, const std::string& user, const Se
   if (set->front() != 0) return completion_error(set->front(), "set the password", device);
   const Result<IpmiBytes> test = password_command(session, *slot, kTest, password, "test the password");
   if (!test) return test.error();
-  // 80h: another password; 81h: stored as one of 16 bytes. Others: the BMC cannot test, and a login has to prove it.
+  // 80h: another password; 81h: stored as one of 16 bytes. Others: the BMC cannot test, and a login has to verify it.
   if (test->front() == 0x80 || test->front() == 0x81) {
     return Error{ErrorCode::conflict, "the BMC accepted the password, but its own test of it fails", device};
   }
@@ -144,7 +144,7 @@ Status set_ipmi_user_enabled(IpmiSession& session, const std::string& user, bool
   const char* what = enabled ? "enable the user" : "disable the user";
   IpmiCommand command{.command = kSetPassword, .data = {*slot, enabled ? kEnable : kDisable}, .what = what};
   Result<IpmiBytes> answer = session.command_with_code(command);
-  // The password may be left out here, but some BMCs want its place filled.
+  // The password may be omitted here, but some BMCs require the field.
   if (answer && answer->front() == 0xC7) {
     command.data.resize(2 + 16);
     answer = session.command_with_code(command);

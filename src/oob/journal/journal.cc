@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kPhases = {"begin", "intent", "seen", "outcome", "end", "note"};
 
-// An entry on its way to the disk.
+// An entry that waits to be written.
 struct Pending {
   JournalEntry entry{};
   std::string middle{};
@@ -40,7 +40,7 @@ class FileJournal final : public Journal {
         file_(std::move(file)),
         group_([this](const std::vector<Pending*>& batch) { commit(batch); }) {}
 
-  // Finds the end of the chain, and closes what a crash left there.
+  // Finds the end of the chain and repairs what a crash left there.
   [[nodiscard]] Status begin() {
     Status locked = lock(file_, LockKind::exclusive, path_, kLockLimit);
     if (!locked.ok()) return locked;
@@ -61,7 +61,7 @@ class FileJournal final : public Journal {
     pending.entry = std::move(entry);
     pending.entry.who = who_;
     pending.middle = line_middle(pending.entry);
-    // Room for the number, the time and the two hashes.
+    // Headroom for the number, the time and the two hashes.
     if (pending.middle.size() + 512 > kMaxJournalLine)
       return Error{ErrorCode::invalid_input, "an entry is longer than a journal's line may be", path_};
     group_.submit(pending);
@@ -101,7 +101,7 @@ class FileJournal final : public Journal {
     place_ = std::move(place);
   }
 
-  // Reads what came to the file since the last look. `repair`: what must be written before the next entry can be.
+  // Reads what was appended since the last call. `repair`: what must be written before the next entry.
   [[nodiscard]] Status catch_up(std::string& repair) {
     repair.clear();
     const Result<struct stat> info = stat_of(file_, path_);
@@ -138,7 +138,7 @@ class FileJournal final : public Journal {
     }
   }
 
-  // Entries whose lines are on disk have their hash; the others have not.
+  // Entries whose lines are on disk have their hash set; the others do not.
   [[nodiscard]] Status try_commit(const std::vector<Pending*>& batch) {
     if (broken_) return Error{ErrorCode::unavailable, "cannot be synced; nothing more is written to it", path_};
     Status status = lock(file_, LockKind::exclusive, path_, kLockLimit);
@@ -151,7 +151,7 @@ class FileJournal final : public Journal {
     const Written written = write_all(file_.get(), lines);
     Status synced = sync_file(file_, path_);
     if (!synced.ok()) {
-      // After a failed sync the kernel may forget what it could not write: no later sync proves anything.
+      // After a failed fsync the kernel may drop the dirty pages: a later fsync that succeeds proves nothing.
       broken_ = true;
       for (Pending* pending : batch) pending->entry.hash.clear();
       return synced;
@@ -160,10 +160,10 @@ class FileJournal final : public Journal {
     return written.error == 0 ? Status() : Status(file_error(written.error, "write", path_));
   }
 
-  // Catches up with other processes and closes what one of them may have left when it died.
+  // Catches up with other processes and repairs what a crashed one may have left.
   [[nodiscard]] Status settle() {
     std::string repair;
-    // A line end may turn out to be all that was missing; then a look, and perhaps a note, comes once more.
+    // If only a line end was missing, another pass (and possibly a note) is needed.
     for (int round = 0; round < 3; ++round) {
       Status caught = catch_up(repair);
       if (!caught.ok() || repair.empty()) return caught;
@@ -211,7 +211,7 @@ class FileJournal final : public Journal {
   Clock& clock_;
   std::function<void(const JournalEntry&)> on_append_;
   FileDescriptor file_;
-  mutable std::mutex head_mutex_;  // the place is changed by whoever leads a commit, and read by head()
+  mutable std::mutex head_mutex_;  // the position is changed by the thread that leads a commit, and read by head()
   ChainPlace place_;
   bool broken_ = false;
   GroupCommit<Pending> group_;
@@ -245,7 +245,7 @@ std::vector<OpenOperation> open_operations(const std::vector<JournalEntry>& entr
     const auto found = open.find(entry.operation);
     if (found == open.end()) continue;
     if (entry.phase == Phase::end) {
-      operations[found->second].operation.clear();  // over
+      operations[found->second].operation.clear();  // ended
       operations[found->second].entries.clear();
       open.erase(found);
     } else {

@@ -1,6 +1,7 @@
-// What was done to whom, by whom and why: append-only, each line chained to the one before by SHA-256, synced before
-// the step it announces is taken. It is what makes a command that died resumable, and what an auditor reads (row H6).
-// Many threads may append; many processes may share the file (flock). Lines are JSON (NDJSON).
+// Write-ahead journal of out-of-band operations: what was done to which device, by whom and why. Append-only, each line
+// chained to the previous one by SHA-256, synced before the step it announces is executed. It makes an interrupted
+// command resumable and is the audit log. Many threads may append; many processes may share the file (flock). Lines are
+// JSON (NDJSON).
 #pragma once
 
 #include <cstdint>
@@ -18,42 +19,42 @@
 
 namespace weft::oob {
 
-// Where an entry stands in the life of an operation.
+// The phase of an operation that an entry belongs to.
 enum class Phase : std::uint8_t {
-  begin,    // an operation begins: what, on whom, why
+  begin,    // an operation begins: what, on which devices, why
   intent,   // the next step on one device is about to be sent
   seen,     // evidence on one device
-  outcome,  // one device's end: done, not done, unknown
-  end,      // the operation is over
-  note      // anything else worth keeping: access, a refusal
+  outcome,  // final state of one device: done, not done, unknown
+  end,      // the operation has ended
+  note      // anything else worth recording: access, a refusal
 };
 
 struct JournalEntry {
-  std::uint64_t number = 0;  // 1, 2, 3, ...; given by the journal
-  std::string time;          // given by the journal
-  std::string who;           // "alice@jump1"; given by the journal
+  std::uint64_t number = 0;  // 1, 2, 3, ...; set by the journal
+  std::string time;          // set by the journal
+  std::string who;           // "alice@jump1"; set by the journal
   std::string operation;     // 16 hexadecimal digits; the same in all entries of one operation
   Phase phase = Phase::note;
   std::string verb;    // "power.cycle", "rotate", "rescue.step", "console", ...
   std::string device;  // empty: the operation as a whole
-  Value detail;        // a map; never holds a secret
-  std::string hash;    // of this line; given by the journal
+  Value detail;        // a map; never contains a secret
+  std::string hash;    // of this line; set by the journal
 };
 
 class Journal {
  public:
   virtual ~Journal() = default;
-  // Returns when the entry is on disk. Entries of several threads that wait at the same time share one sync.
+  // Returns when the entry is on disk. Entries of threads that wait at the same time share one sync.
   [[nodiscard]] virtual Status append(JournalEntry entry) = 0;
-  // Every entry of the file so far, oldest first. Checks the chain on the way.
+  // Every entry in the file so far, oldest first. Verifies the chain while reading.
   [[nodiscard]] virtual Result<std::vector<JournalEntry>> read() const = 0;
   [[nodiscard]] virtual const std::string& path() const = 0;
   // Hash of the last entry this process wrote or read.
   [[nodiscard]] virtual std::string head() const = 0;
 };
 
-// Opens or creates the file (mode 0600) and its folder. A last line that a crash cut short is closed by an entry that
-// says so: nothing is ever removed. `on_append` is told of each line that is on disk (for syslog).
+// Opens or creates the file (mode 0600) and its folder. If a crash truncated the last line, an entry is appended that
+// records this: nothing is ever removed. `on_append` is called for each line that is on disk (for syslog).
 [[nodiscard]] Result<std::unique_ptr<Journal>> open_journal(
     const std::string& path, std::string who, Clock& clock,
     std::function<void(const JournalEntry&)> on_append = nullptr);
@@ -61,15 +62,15 @@ class Journal {
 struct JournalVerdict {
   std::uint64_t entries = 0;
   std::string head;
-  std::size_t torn = 0;               // bytes of a last line without its end
-  std::vector<std::string> problems;  // "line 17: ..." ; empty when the chain holds
-  std::vector<std::string> notes;     // worth knowing, and no problem: a clock that went back
+  std::size_t torn = 0;               // bytes of a last line without a line end
+  std::vector<std::string> problems;  // "line 17: ..."; empty if the chain is intact
+  std::vector<std::string> notes;     // noteworthy, but not a problem: a clock that went backwards
 };
 // Verifies without writing. `expected_head`: a hash that must be in the chain (an anchor kept elsewhere), or empty.
 [[nodiscard]] Result<JournalVerdict> verify_journal(const std::string& path, std::string_view expected_head = {});
 [[nodiscard]] JournalVerdict verify_journal_text(std::string_view text, std::string_view expected_head = {});
 
-// Operations that began and never ended, oldest first, with their entries.
+// Operations that began and have not ended, oldest first, with their entries.
 struct OpenOperation {
   std::string operation;
   std::string verb;
@@ -82,7 +83,7 @@ struct OpenOperation {
 [[nodiscard]] std::string_view to_text(Phase phase);
 [[nodiscard]] std::optional<Phase> phase_named(std::string_view text);
 
-// Keeps nothing, fails never: for dry runs and tests of other things. Remembers the entries in memory.
+// In memory only, never fails: for dry runs and tests of other modules.
 class MemoryJournal final : public Journal {
  public:
   [[nodiscard]] Status append(JournalEntry entry) override;

@@ -103,7 +103,7 @@ TEST_F(JournalTest, WritesAChainThatVerifies) {
   EXPECT_EQ(entries->at(4).hash, verdict->head);
 }
 
-// The rule of the header, applied by hand.
+// The hash rule in line.h, computed by hand.
 TEST_F(JournalTest, HashIsThatOfPreviousAndLineWithoutHash) {
   append(2);
   const std::vector<std::string> all = lines();
@@ -119,7 +119,7 @@ TEST_F(JournalTest, HashIsThatOfPreviousAndLineWithoutHash) {
   }
 }
 
-// The same by a program that shares no code with us.
+// The same, computed by a program that shares no code with weft.
 TEST_F(JournalTest, PythonAgreesOnTheChain) {
   WEFT_NEEDS_PROGRAM("python3");
   append(20);
@@ -142,7 +142,7 @@ TEST_F(JournalTest, PythonAgreesOnTheChain) {
   EXPECT_EQ(std::system(fmt::format("python3 '{}' '{}'", script, path()).c_str()), 0);
 }
 
-TEST_F(JournalTest, EveryChangeOfAByteIsFound) {
+TEST_F(JournalTest, EveryChangedByteIsDetected) {
   append(3);
   const std::string good = text();
   ASSERT_EQ(std::count(good.begin(), good.end(), '\n'), 3);
@@ -151,13 +151,13 @@ TEST_F(JournalTest, EveryChangeOfAByteIsFound) {
     std::string bad = good;
     bad[i] = bad[i] == 'x' ? 'y' : 'x';
     const JournalVerdict verdict = verify_journal_text(bad);
-    // Without the very last line end the last entry merely does not count.
+    // Without the final line end, only the last entry is not counted.
     const bool last = i + 1 == good.size();
     EXPECT_TRUE(!verdict.problems.empty() || (last && verdict.torn > 0)) << "byte " << i;
   }
 }
 
-TEST_F(JournalTest, LinesRemovedSwappedDoubledOrForeignAreFound) {
+TEST_F(JournalTest, RemovedSwappedDuplicatedOrForeignLinesAreDetected) {
   append(5);
   const std::vector<std::string> all = lines();
   const auto problems = [&](const std::vector<std::string>& changed) {
@@ -167,7 +167,7 @@ TEST_F(JournalTest, LinesRemovedSwappedDoubledOrForeignAreFound) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::vector<std::string> removed = all;
     removed.erase(removed.begin() + static_cast<std::ptrdiff_t>(i));
-    // The last ones can be cut without a trace in the file: that is what an anchor is for.
+    // Removing the last lines leaves no trace in the file: an anchor detects that.
     EXPECT_EQ(problems(removed).empty(), i + 1 == all.size()) << i;
     std::vector<std::string> doubled = all;
     doubled.insert(doubled.begin() + static_cast<std::ptrdiff_t>(i), all[i]);
@@ -184,7 +184,7 @@ TEST_F(JournalTest, LinesRemovedSwappedDoubledOrForeignAreFound) {
   EXPECT_FALSE(problems(blank).empty());
 }
 
-TEST_F(JournalTest, AnchorFindsACutJournal) {
+TEST_F(JournalTest, AnchorDetectsTruncatedJournal) {
   append(5);
   std::vector<std::string> all = lines();
   const std::string head = verify_journal_text(joined(all)).head;
@@ -197,7 +197,7 @@ TEST_F(JournalTest, AnchorFindsACutJournal) {
   EXPECT_FALSE(verify_journal_text(joined(all), "not a hash").problems.empty());
 }
 
-TEST_F(JournalTest, AKeyGivenTwiceIsAProblem) {
+TEST_F(JournalTest, DuplicateKeyIsAProblem) {
   JournalEntry odd = entry(1);
   std::string hash;
   std::string middle = line_middle(odd);
@@ -206,7 +206,7 @@ TEST_F(JournalTest, AKeyGivenTwiceIsAProblem) {
   EXPECT_EQ(verify_journal_text(line + "\n").problems, std::vector<std::string>{"line 1: has a key twice"});
 }
 
-TEST_F(JournalTest, AClockThatGoesBackIsANote) {
+TEST_F(JournalTest, ClockGoingBackwardsIsANote) {
   std::string hash;
   std::string first = make_line(1, "2026-01-02T00:00:00.000Z", line_middle(entry(1)), first_previous(), hash);
   const std::string previous = hash;
@@ -217,8 +217,8 @@ TEST_F(JournalTest, AClockThatGoesBackIsANote) {
   EXPECT_NE(verdict.notes[0].find("line 2: the clock went back"), std::string::npos);
 }
 
-// A crash may end a write at any byte: also of the note that says so, and of the note about that one.
-TEST_F(JournalTest, TornAtEveryByteIsClosedAndVerifies) {
+// A crash may end a write at any byte, also while writing the note about it, or the note about that one.
+TEST_F(JournalTest, JournalTornAtAnyByteIsRepairedAndVerifies) {
   append(2);
   const std::string good = text();
   const std::size_t second = good.find('\n') + 1;
@@ -235,7 +235,7 @@ TEST_F(JournalTest, TornAtEveryByteIsClosedAndVerifies) {
     EXPECT_TRUE(after.problems.empty()) << cut << ": " << after.problems.front();
     EXPECT_EQ(after.torn, 0U);
     EXPECT_EQ(after.entries, cut == second || cut + 1 >= good.size() ? 2U + (cut + 1 >= good.size() ? 1U : 0U) : 3U);
-    // Now the closing is cut as well.
+    // Now the repair is truncated as well.
     for (std::size_t again = cut + 1; cut != second && again < closed.size(); again += 131) {
       rewrite(closed.substr(0, again));
       ASSERT_TRUE(open()->append(entry(10)).ok());
@@ -246,7 +246,7 @@ TEST_F(JournalTest, TornAtEveryByteIsClosedAndVerifies) {
   }
 }
 
-TEST_F(JournalTest, AnEntryThatLacksOnlyItsLineEndIsKept) {
+TEST_F(JournalTest, EntryMissingOnlyItsLineEndIsKept) {
   append(2);
   const std::string good = text();
   rewrite(good.substr(0, good.size() - 1));
@@ -256,7 +256,7 @@ TEST_F(JournalTest, AnEntryThatLacksOnlyItsLineEndIsKept) {
   EXPECT_EQ(verdict.entries, 3U);
 }
 
-TEST_F(JournalTest, BlocksOfZerosAfterAPowerCutAreClosed) {
+TEST_F(JournalTest, ZeroBlocksAfterAPowerLossAreRepaired) {
   append(2);
   rewrite(text() + std::string(5000, '\0'));
   append(1);
@@ -265,7 +265,7 @@ TEST_F(JournalTest, BlocksOfZerosAfterAPowerCutAreClosed) {
   EXPECT_EQ(verdict.entries, 4U);
 }
 
-TEST_F(JournalTest, OnlyTheRightNoteClosesATornLine) {
+TEST_F(JournalTest, OnlyTheMatchingNoteCoversATornLine) {
   append(2);
   const std::string good = text();
   rewrite(good.substr(0, good.size() - 30));
@@ -274,7 +274,7 @@ TEST_F(JournalTest, OnlyTheRightNoteClosesATornLine) {
   const std::size_t torn = good.find('\n') + 40;
   changed[torn] = changed[torn] == 'x' ? 'y' : 'x';
   EXPECT_FALSE(verify_journal_text(changed).problems.empty());
-  // The torn line taken away, and its note left.
+  // The torn line is removed, its note is left.
   std::vector<std::string> all = lines();
   all.erase(all.begin() + 1);
   const std::vector<std::string> problems = verify_journal_text(joined(all)).problems;
@@ -282,7 +282,7 @@ TEST_F(JournalTest, OnlyTheRightNoteClosesATornLine) {
   EXPECT_NE(problems[0].find("but there is none"), std::string::npos);
 }
 
-TEST_F(JournalTest, AnAlteredOrForeignEndIsNotWrittenOn) {
+TEST_F(JournalTest, NothingIsAppendedToAnAlteredOrForeignEnd) {
   append(2);
   const std::string good = text();
   std::string altered = good;
@@ -299,7 +299,7 @@ TEST_F(JournalTest, AnAlteredOrForeignEndIsNotWrittenOn) {
   EXPECT_FALSE(open_journal(path(), "alice", clock_).ok());
 }
 
-TEST_F(JournalTest, AFileTakenAwayOrCutWhileInUseIsAnError) {
+TEST_F(JournalTest, FileRemovedOrTruncatedWhileInUseIsAnError) {
   const auto journal = open();
   ASSERT_TRUE(journal->append(entry(1)).ok());
   const std::string good = text();
@@ -311,8 +311,8 @@ TEST_F(JournalTest, AFileTakenAwayOrCutWhileInUseIsAnError) {
   EXPECT_EQ(journal->append(entry(3)).error().code, ErrorCode::conflict);
 }
 
-// A limit on the size of files stands for a full disk: the write ends in the middle of a line.
-TEST_F(JournalTest, AFullDiskIsAnErrorAndLaterATornLine) {
+// A file size limit simulates a full disk: the write ends in the middle of a line.
+TEST_F(JournalTest, FullDiskIsAnErrorAndThenATornLine) {
   append(3);
   const std::string good = text();
   const pid_t child = ::fork();
@@ -335,7 +335,7 @@ TEST_F(JournalTest, AFullDiskIsAnErrorAndLaterATornLine) {
   EXPECT_EQ(verdict.entries, 5U);
 }
 
-TEST_F(JournalTest, OddDetailsAreKept) {
+TEST_F(JournalTest, UnusualDetailsArePreserved) {
   {
     const auto journal = open();
     JournalEntry odd = entry(1);
@@ -441,8 +441,8 @@ TEST_F(JournalTest, ConcurrentAppendsShareSyncs) {
   EXPECT_EQ(verify_journal(path())->entries, 320U);
 }
 
-// A writer with several threads is killed at a random moment, again and again, and what it acknowledged is all there.
-TEST_F(JournalTest, KilledWritersLoseNothingThatWasAcknowledged) {
+// A writer with several threads is killed at a random moment, repeatedly; every acknowledged entry must be there.
+TEST_F(JournalTest, KilledWritersLoseNoAcknowledgedEntry) {
   RandomStream random(1, "journal-kill");
   std::filesystem::create_directories(folder_);
   std::uint64_t acknowledged = 0;
@@ -458,7 +458,7 @@ TEST_F(JournalTest, KilledWritersLoseNothingThatWasAcknowledged) {
         threads.emplace_back([&, t] {
           for (;;) {
             JournalEntry one = entry(t);
-            one.detail.set("filler", std::string(3000, 'f'));  // several pages, so that kills land inside lines
+            one.detail.set("filler", std::string(3000, 'f'));  // several pages, so kills hit inside lines
             if (!journal->append(std::move(one)).ok()) _exit(1);
             (void)!::write(channel[1], "k", 1);
           }
@@ -468,7 +468,7 @@ TEST_F(JournalTest, KilledWritersLoseNothingThatWasAcknowledged) {
     }
     ::close(channel[1]);
     char byte = 0;
-    // Every other one is killed at work, however slow the machine; the rest also while they open.
+    // Every other writer is killed while writing, however slow the machine; the rest also while opening.
     if (round % 2 == 1 && ::read(channel[0], &byte, 1) == 1) ++acknowledged;
     ::usleep(static_cast<useconds_t>(random.below(12'000)));
     ASSERT_EQ(::kill(child, SIGKILL), 0);

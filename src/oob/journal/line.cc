@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::string_view kHashKey = R"(, "hash": ")";
 constexpr std::size_t kHashDigits = 64;
-constexpr std::size_t kHashTail = kHashKey.size() + kHashDigits + 2;  // with "} after it
+constexpr std::size_t kHashTail = kHashKey.size() + kHashDigits + 2;  // including "} after it
 constexpr std::array<std::string_view, 10> kKeys = {"number", "time",   "who",    "operation", "phase",
                                                     "verb",   "device", "detail", "previous",  "hash"};
 
 Error bad(std::string why) { return {ErrorCode::invalid_input, std::move(why), {}}; }
 
-// JSON has no infinities and no "not a number", and a BMC may well send one.
+// JSON has no infinities and no NaN, and a BMC may send one.
 Value finite(const Value& value) {
   if (value.is_list()) {
     Value::List items;
@@ -75,7 +75,7 @@ Value value_of(const YamlNode& node) {
   return {};
 }
 
-// Fields 1 to 6 and 8, 9 are texts; "detail" is a map.
+// Fields 1 to 6, 8 and 9 are strings; "detail" is a map.
 Status check_shape(const YamlNode& root) {
   if (root.kind != YamlNode::Kind::mapping || root.entries.size() != kKeys.size()) return bad("is not an entry");
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
@@ -103,7 +103,7 @@ bool is_hash_text(std::string_view text) {
 
 std::string line_middle(const JournalEntry& entry) {
   const Value detail = entry.detail.is_map() ? finite(entry.detail) : Value(Value::Map());
-  // The braces go: the fields stand inside the line's.
+  // The braces are dropped: the fields become part of the line's object.
   Value fields = Value::map();
   fields.put("who", entry.who)
       .put("operation", entry.operation)

@@ -9,9 +9,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMaxKept = 100;        // problems and notes; the rest is counted
+constexpr std::size_t kMaxKept = 100;        // problems and notes; the rest is only counted
 constexpr std::size_t kChunk = 256U << 10U;  // bytes read at once
-constexpr std::size_t kWindow = 64U << 10U;  // looked at first from the end
+constexpr std::size_t kWindow = 64U << 10U;  // read first, from the end
 constexpr std::size_t kMaxWindow = kMaxTorn + 2 * kMaxJournalLine;
 
 bool begins_like(std::string_view piece, std::string_view whole) {
@@ -19,8 +19,8 @@ bool begins_like(std::string_view piece, std::string_view whole) {
   return piece.substr(0, size) == whole.substr(0, size);
 }
 
-// What a crash in the middle of a write leaves: the beginning of the line that was due, or blocks that a file system
-// gave to the file and never filled. A line as long as it should be, with something wrong in it, is neither.
+// What a crash in the middle of a write leaves: the start of the line being written, or blocks that the file system
+// allocated and never filled. A line of full length with an error in it is neither.
 bool may_be_torn(std::string_view piece, std::uint64_t due) {
   if (piece.empty()) return false;
   if (piece.find('\0') != std::string_view::npos) return true;
@@ -91,7 +91,7 @@ void JournalScan::take_line(std::string_view line, bool ended) {
     if (ended) {
       take_entry(std::move(read).value(), end);
     } else {
-      // Only its line end is missing. Until a writer adds that, it does not count.
+      // Only its line end is missing. It does not count until a writer adds that.
       ends_open_ = ends_whole_ = true;
       torn_ += in_torn_ ? "\n" : "";
       torn_ += line;
@@ -156,7 +156,7 @@ Result<ChainPlace> find_chain_end(const FileDescriptor& file, std::uint64_t size
     const Result<std::string> bytes = read_at(file, from, static_cast<std::size_t>(size - from), path);
     if (!bytes.ok()) return bytes.error();
     const std::string_view text = bytes.value();
-    // Ends of lines from the last to the first; what stands before the first line end may have begun earlier.
+    // Line ends from last to first; the text before the first line end may have begun earlier.
     for (std::size_t end = text.rfind('\n'); end != std::string_view::npos;) {
       const std::size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
       if (before == std::string_view::npos && from > 0) break;

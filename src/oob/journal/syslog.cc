@@ -20,9 +20,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMaxBatch = 512U << 10U;    // bytes of messages between two moves of the cursor
+constexpr std::size_t kMaxBatch = 512U << 10U;    // bytes of messages between two cursor updates
 constexpr std::size_t kReadAhead = 1U << 20U;     // bytes of the journal read at once
-constexpr auto kRetry = std::chrono::seconds(5);  // while the command runs and the server is away
+constexpr auto kRetry = std::chrono::seconds(5);  // while the command runs and the server is down
 
 std::string default_cursor(const SyslogOptions& options) {
   std::string host = options.target.host;
@@ -35,7 +35,7 @@ std::string own_hostname() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
-// "NUMBER HASH OFFSET\n": the last entry that is at the server, and where its line ends.
+// "NUMBER HASH OFFSET\n": the last entry on the server, and where its line ends.
 Result<ChainPlace> read_cursor(const std::string& path) {
   const Result<FileDescriptor> file = open_file(path, O_RDONLY | O_NOFOLLOW);
   if (!file.ok() && file.error().code == ErrorCode::not_found) return ChainPlace{};
@@ -80,7 +80,7 @@ class Forwarding {
     const std::string lock_path = cursor_path_ + ".lock";
     const Result<FileDescriptor> lock_file = open_file(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (!lock_file.ok()) return lock_file.error();
-    // Another process that sends at this moment sends ours too.
+    // Another process that is sending now also sends our entries.
     if (Status held = lock(lock_file.value(), LockKind::exclusive, lock_path, options_.limit); !held.ok()) return held;
     const Result<std::uint64_t> size = settled_size(journal_, options_.journal);
     if (!size.ok()) return size.error();
@@ -100,7 +100,7 @@ class Forwarding {
     return {};
   }
 
-  // The line that ends where the cursor says must be the entry that it names.
+  // The line that ends at the cursor's offset must be the entry that the cursor names.
   [[nodiscard]] Status check_cursor() const {
     if (place_.number == 0) return {};
     const Error replaced{
@@ -124,7 +124,7 @@ class Forwarding {
     Result<std::unique_ptr<SyslogLink>> link = SyslogLink::open(options_.target, options_.ca_file, options_.limit);
     if (!link.ok()) return link.error();
     if (Status sent = (*link)->send(batch); !sent.ok()) return sent;
-    // TCP syslog has no answers. That the server closed in good order after our end is the best proof there is.
+    // TCP syslog has no acknowledgments. A clean close by the server after our shutdown is the best available proof.
     if (Status closed = (*link)->close(); !closed.ok()) return closed;
     if (Status kept = write_cursor(cursor_path_, reached); !kept.ok()) return kept;
     place_ = reached;
@@ -144,7 +144,7 @@ class Forwarding {
       reached.number = line.entry.number;
       full = batch.size() >= kMaxBatch;
     };
-    // Where each entry ends is known to the scan alone, so lines are fed one by one.
+    // Only the scan knows where each entry ends, so lines are fed one by one.
     std::uint64_t at = place_.offset;
     while (!full && at < size_) {
       const Result<std::string> bytes = read_at(
@@ -216,7 +216,7 @@ class SyslogForwarder::Worker {
     std::unique_lock guard(mutex_);
     bool failing = false;
     for (;;) {
-      // While the server is away, it is not asked again for every entry.
+      // While the server is down, not every new entry triggers a retry.
       if (failing) {
         changed_.wait_for(guard, kRetry, [&] { return ending_; });
       } else {

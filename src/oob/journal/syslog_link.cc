@@ -23,7 +23,7 @@ namespace weft::oob {
 
 namespace {
 
-// What OpenSSL has to say, for a message.
+// The OpenSSL error as text, for a message.
 std::string tls_reason() {
   const unsigned long code = ERR_get_error();  // NOLINT(google-runtime-int)
   ERR_clear_error();
@@ -39,7 +39,7 @@ bool is_address(const std::string& host) {
 
 }  // namespace
 
-// TLS works on memory; the bytes go through our own send and receive, which know time limits and raise no SIGPIPE.
+// TLS uses memory BIOs; bytes go through our own send and receive, which have timeouts and raise no SIGPIPE.
 struct SyslogLink::Tls {
   SSL_CTX* context = nullptr;
   SSL* session = nullptr;
@@ -155,11 +155,11 @@ Status SyslogLink::start_tls(const SyslogTarget& target, const std::string& ca_f
   if (tls_->session == nullptr || tls_->in == nullptr || tls_->out == nullptr) return none;
   SSL_set_bio(tls_->session, tls_->in, tls_->out);
   SSL_set_connect_state(tls_->session);
-  // RFC 5425 section 5.2: the certificate must be for the host that was meant.
+  // RFC 5425 section 5.2: the certificate must match the target host.
   if (is_address(target.host)) {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls_->session), target.host.c_str()) != 1) return none;
   } else {
-    // SSL_set_tlsext_host_name() is a macro with casts of C.
+    // SSL_set_tlsext_host_name() is a macro with C-style casts.
     std::string host = target.host;
     if (SSL_set1_host(tls_->session, host.c_str()) != 1 ||
         SSL_ctrl(tls_->session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) != 1)
@@ -172,7 +172,7 @@ Status SyslogLink::start_tls(const SyslogTarget& target, const std::string& ca_f
     if (SSL_get_error(tls_->session, shaken) != SSL_ERROR_WANT_READ) {
       const long verdict = SSL_get_verify_result(tls_->session);  // NOLINT(google-runtime-int)
       const std::string why = verdict == X509_V_OK ? tls_reason() : X509_verify_cert_error_string(verdict);
-      (void)pump(false);  // tells the server why
+      (void)pump(false);  // sends the alert to the server
       return Error{ErrorCode::refused, fmt::format("its certificate or TLS is not accepted: {}", why), name_};
     }
     if (Status pumped = pump(true); !pumped.ok()) return pumped;
@@ -213,12 +213,12 @@ Status SyslogLink::close() {
   if (::shutdown(socket_.get(), SHUT_WR) != 0) return failed("the connection broke", errno);
   for (;;) {
     const Result<std::string> bytes = receive();
-    // A server that dies with messages unread makes its TCP reset the connection, which is an error here.
+    // A server that dies with unread messages makes its TCP reset the connection, which is an error here.
     if (!bytes.ok() && bytes.error().code == ErrorCode::timeout && all_acknowledged()) return {};
     if (!bytes.ok()) return bytes.error();
     if (bytes->empty()) return {};
     if (tls_ != nullptr && BIO_write(tls_->in, bytes->data(), static_cast<int>(bytes->size())) > 0) {
-      // An alert comes instead of a close when the server did not take what it was sent (TLS 1.3: also our handshake).
+      // An alert arrives instead of a close if the server rejected what it was sent (TLS 1.3: also our handshake).
       std::array<char, 4096> rest{};
       int got = 1;
       while (got > 0) got = SSL_read(tls_->session, rest.data(), static_cast<int>(rest.size()));

@@ -1,4 +1,4 @@
-// One connection to a log server, TCP or TLS, with a time limit on everything. Private to syslog.
+// One connection to a syslog server, TCP or TLS, with a timeout on every operation. Private to syslog.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace weft::oob {
 
 class SyslogLink {
  public:
-  // `limit` is for the whole life of the link.
+  // `limit` covers the whole lifetime of the link.
   [[nodiscard]] static Result<std::unique_ptr<SyslogLink>> open(const SyslogTarget& target, const std::string& ca_file,
                                                                 Duration limit);
   SyslogLink(const SyslogLink&) = delete;
@@ -21,8 +21,8 @@ class SyslogLink {
   ~SyslogLink();
 
   [[nodiscard]] Status send(std::string_view bytes);
-  // Says that nothing more comes, and waits until the server has taken all of it: it closes in its turn, or, where it
-  // keeps the connection, its TCP has acknowledged every byte. An error means that something may be lost.
+  // Shuts down sending and waits until the server has received everything: it closes its side too or, if it keeps the
+  // connection open, its TCP has acknowledged every byte. An error means that messages may be lost.
   [[nodiscard]] Status close();
 
  private:
@@ -32,7 +32,7 @@ class SyslogLink {
 
   [[nodiscard]] Status connect(const SyslogTarget& target);
   [[nodiscard]] Status start_tls(const SyslogTarget& target, const std::string& ca_file);
-  // Moves what TLS wants to send to the socket, and, when `wants_read`, what comes to TLS.
+  // Moves pending TLS output to the socket and, if `wants_read`, received bytes to TLS.
   [[nodiscard]] Status pump(bool wants_read);
   [[nodiscard]] Status send_raw(std::string_view bytes);
   // Bytes received; empty at the end of the stream.

@@ -15,7 +15,7 @@ constexpr int kWarning = 4;
 constexpr int kNotice = 5;
 constexpr int kInformational = 6;
 
-constexpr std::size_t kMaxMessage = 8192;  // RFC 5425 section 4.3.1: receivers SHOULD take that much
+constexpr std::size_t kMaxMessage = 8192;  // RFC 5425 section 4.3.1: receivers SHOULD accept that much
 constexpr std::size_t kMaxParameter = 512;
 constexpr std::size_t kMaxHostname = 255;  // RFC 5424 section 6
 constexpr std::size_t kMaxMessageId = 32;
@@ -36,14 +36,14 @@ int severity_of(const JournalEntry& entry) {
   return entry.phase == Phase::note && odd ? kWarning : kNotice;
 }
 
-// PRINTUSASCII of section 6, no longer than allowed; "-" for nothing.
+// PRINTUSASCII of section 6, truncated to the maximum length; "-" if empty.
 std::string header_word(std::string_view text, std::size_t most) {
   std::string out;
   for (const char c : text.substr(0, most)) out += c > ' ' && c < '\x7F' ? c : '?';
   return out.empty() ? "-" : out;
 }
 
-// Up to `most` bytes, never a part of a character.
+// At most `most` bytes, never splitting a character.
 std::string_view cut_utf8(std::string_view text, std::size_t most) {
   std::size_t end = 0;
   while (end < text.size()) {
@@ -87,7 +87,7 @@ std::string syslog_message(const JournalEntry& entry, std::string_view hostname)
   std::string message =
       fmt::format("<{}>1 {} {} weft - {} ", kLogAudit * 8 + severity_of(entry), header_word(entry.time, 64),
                   header_word(hostname, kMaxHostname), header_word(entry.verb, kMaxMessageId));
-  // 32473 is the enterprise number that RFC 5612 keeps for documentation: weft has none of its own.
+  // 32473 is the enterprise number that RFC 5612 reserves for documentation: weft has no number of its own.
   message += "[weft@32473";
   message += parameter("number", std::to_string(entry.number));
   message += parameter("phase", to_text(entry.phase));
@@ -127,7 +127,7 @@ Result<SyslogTarget> parse_syslog_target(std::string_view text) {
     if (!port.empty() && port.front() != ':') return bad;
   } else {
     const std::size_t colon = text.find(':');
-    // More than one: an IPv6 address, which then has no port.
+    // More than one colon: an IPv6 address, without a port.
     const bool bare = colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos;
     target.host = bare ? text : text.substr(0, colon);
     if (!bare && colon != std::string_view::npos) port = text.substr(colon);

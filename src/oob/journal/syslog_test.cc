@@ -41,7 +41,7 @@ JournalEntry entry(int i) {
   return made;
 }
 
-// Section 6 of RFC 5424, as far as it can be said in a regular expression.
+// RFC 5424 section 6, as far as a regular expression can express it.
 bool is_rfc5424(const std::string& message) {
   static const std::regex grammar(
       "<(\\d{1,3})>1 "                                                                     // PRI VERSION
@@ -49,13 +49,13 @@ bool is_rfc5424(const std::string& message) {
       "[!-~]{1,255} [!-~]{1,48} [!-~]{1,128} [!-~]{1,32} "  // HOSTNAME APP-NAME PROCID MSGID
       "(-|(\\[[!#-<>-\\\\^-~]{1,32}( [!#-<>-\\\\^-~]{1,32}=\"([^\"\\\\\\]]|\\\\[\"\\\\\\]])*\")*\\])+)"  // SD
       "( [^]*)?");
-  // What follows the mark of UTF-8 may be anything, and is long.
+  // What follows the UTF-8 BOM may be anything, and is long.
   const std::string head = message.substr(0, message.find("\xEF\xBB\xBF"));
   std::smatch match;
   return std::regex_match(head, match, grammar) && std::stoi(match[1]) <= 191;
 }
 
-TEST(SyslogMessageTest, IsWhatTheStandardAsksFor) {
+TEST(SyslogMessageTest, ConformsToRfc5424) {
   const std::string message = syslog_message(entry(7), "jump1");
   EXPECT_TRUE(is_rfc5424(message)) << message;
   // 13 * 8 + 5: log audit, notice.
@@ -65,7 +65,7 @@ TEST(SyslogMessageTest, IsWhatTheStandardAsksFor) {
                 std::string(64, 'a') + "\"] \xEF\xBB\xBFpower.cycle intent train007 by alice@jump1 {\"step\": 7}");
 }
 
-TEST(SyslogMessageTest, EscapesAndBoundsWhateverIsInAnEntry) {
+TEST(SyslogMessageTest, EscapesAndBoundsEntryContent) {
   JournalEntry odd = entry(1);
   odd.device = "a\"b\\c]d\n\xC3\xA9";
   odd.verb = "caf\xC3\xA9 with blanks and far too long a name for the field";
@@ -86,7 +86,7 @@ TEST(SyslogMessageTest, EscapesAndBoundsWhateverIsInAnEntry) {
   EXPECT_TRUE(cut.ends_with("\xC3\xA9..."));
 }
 
-TEST(SyslogMessageTest, SeverityFollowsTheEnd) {
+TEST(SyslogMessageTest, SeverityFollowsTheOutcome) {
   const auto priority = [](Phase phase, const char* result, const char* verb = "rotate") {
     JournalEntry made = entry(1);
     made.phase = phase;
@@ -103,7 +103,7 @@ TEST(SyslogMessageTest, SeverityFollowsTheEnd) {
   EXPECT_EQ(priority(Phase::note, nullptr), 5);
 }
 
-TEST(SyslogTargetTest, Texts) {
+TEST(SyslogTargetTest, ParsesTargets) {
   const auto text = [](std::string_view given) {
     const Result<SyslogTarget> target = parse_syslog_target(given);
     return target.ok() ? to_text(*target) : "bad";
@@ -120,7 +120,7 @@ TEST(SyslogTargetTest, Texts) {
     EXPECT_EQ(text(bad), "bad") << bad;
 }
 
-// A collector: takes connections, undoes the framing, keeps the messages. It can die in the middle of one.
+// A collector: accepts connections, decodes the framing, stores the messages. It can die in the middle of a message.
 class Collector {
  public:
   explicit Collector(SSL_CTX* tls = nullptr, std::uint16_t port = 0) : tls_(tls) {
@@ -153,7 +153,7 @@ class Collector {
     const std::lock_guard guard(mutex_);
     return messages_;
   }
-  // The next connection is reset after so many bytes, with the rest unread.
+  // The next connection is reset after that many bytes, with the rest unread.
   void die_after(std::size_t bytes) { die_after_ = bytes; }
 
  private:
@@ -282,7 +282,7 @@ class SyslogTest : public testing::Test {
     made.limit = milliseconds(1'000);
     return made;
   }
-  // The numbers of the entries in messages, in order of arrival.
+  // The entry numbers in the messages, in order of arrival.
   static std::vector<int> numbers(const std::vector<std::string>& messages) {
     std::vector<int> found;
     for (const std::string& message : messages) {
@@ -316,7 +316,7 @@ TEST_F(SyslogTest, ConcurrentSendsEachEntryOnce) {
   EXPECT_EQ(forward_journal(options(collector.port())).sent, 0U);
   collector.stop();
   EXPECT_EQ(numbers(collector.messages()), up_to(8));
-  // The server's copy can be held against the journal.
+  // The server's copy can be checked against the journal.
   EXPECT_THAT(collector.messages().back(), HasSubstr(fmt::format("hash=\"{}\"", verify_journal(path())->head)));
 }
 
@@ -349,7 +349,7 @@ TEST_F(SyslogTest, ConcurrentTlsNeedsTheRightCertificate) {
   EXPECT_THAT(forward_journal(mismatch).problem, HasSubstr("mismatch"));
 }
 
-TEST_F(SyslogTest, ConcurrentServerThatIsAwayLosesNothing) {
+TEST_F(SyslogTest, ConcurrentServerOutageLosesNothing) {
   std::uint16_t port = 0;
   {
     const Collector collector;
@@ -366,7 +366,7 @@ TEST_F(SyslogTest, ConcurrentServerThatIsAwayLosesNothing) {
   EXPECT_EQ(numbers(collector.messages()), up_to(5));
 }
 
-TEST_F(SyslogTest, ConcurrentServerThatDiesInTheMiddleGetsAllAgain) {
+TEST_F(SyslogTest, ConcurrentServerThatDiesInTheMiddleIsSentAllAgain) {
   append(100);
   Collector collector;
   collector.die_after(5'000);
@@ -379,9 +379,9 @@ TEST_F(SyslogTest, ConcurrentServerThatDiesInTheMiddleGetsAllAgain) {
   EXPECT_EQ(numbers(collector.messages()), up_to(100));
 }
 
-TEST_F(SyslogTest, ConcurrentServerThatNeverAnswersDoesNotHoldUp) {
+TEST_F(SyslogTest, ConcurrentUnresponsiveServerDoesNotBlock) {
   append(1);
-  // Listens and never accepts: the kernel completes the connection, and acknowledges what fits.
+  // Listens but never accepts: the kernel completes the connection and acknowledges what fits.
   FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -391,7 +391,7 @@ TEST_F(SyslogTest, ConcurrentServerThatNeverAnswersDoesNotHoldUp) {
   ASSERT_EQ(::listen(listener.get(), 1), 0);
   socklen_t size = sizeof(address);
   ASSERT_EQ(::getsockname(listener.get(), raw, &size), 0);
-  SyslogOptions slow = options(ntohs(address.sin_port), true);  // TLS: the handshake never comes
+  SyslogOptions slow = options(ntohs(address.sin_port), true);  // TLS: the handshake never completes
   slow.limit = milliseconds(200);
   const auto start = std::chrono::steady_clock::now();
   const SyslogReport report = forward_journal(slow);
@@ -400,21 +400,21 @@ TEST_F(SyslogTest, ConcurrentServerThatNeverAnswersDoesNotHoldUp) {
   EXPECT_THAT(report.problem, HasSubstr("no answer in time"));
 }
 
-TEST_F(SyslogTest, ConcurrentJournalThatWasReplacedIsAClearError) {
+TEST_F(SyslogTest, ConcurrentReplacedJournalIsAClearError) {
   Collector collector;
   append(5);
   ASSERT_EQ(forward_journal(options(collector.port())).sent, 5U);
   const std::string whole = read_file(path()).value_or("");
-  // Cut: the cursor is ahead of it.
+  // Truncated: the cursor is ahead of it.
   ASSERT_TRUE(write_file(path(), whole.substr(0, whole.find('\n') + 1)).ok());
   EXPECT_THAT(forward_journal(options(collector.port())).problem, HasSubstr("cut or replaced"));
-  // Replaced by another, longer one.
+  // Replaced by a different, longer one.
   std::filesystem::remove(path());
   append(9);
   const SyslogReport report = forward_journal(options(collector.port()));
   EXPECT_THAT(report.problem, HasSubstr("cut or replaced"));
   EXPECT_EQ(report.sent, 0U);
-  // As the message says.
+  // As the message suggests.
   for (const auto& file : std::filesystem::directory_iterator(folder_)) {
     if (file.path().string().find(".syslog-") != std::string::npos) std::filesystem::remove(file.path());
   }

@@ -10,7 +10,7 @@
 namespace weft::oob {
 namespace {
 
-// Puts what the scan saw together. `found`: the anchor was met on the way.
+// Builds the verdict from the scan. `found`: the anchor is in the chain.
 JournalVerdict verdict_of(const JournalScan& scan, std::string_view expected_head, bool found) {
   JournalVerdict verdict;
   verdict.entries = scan.entries();

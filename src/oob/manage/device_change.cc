@@ -39,7 +39,7 @@ Status ActionLog::write(Phase phase, Value detail) {
 Status ActionLog::intent(Value detail) { return write(Phase::intent, std::move(detail)); }
 Status ActionLog::seen(Value detail) { return write(Phase::seen, std::move(detail)); }
 
-// One operation: its first entry, its devices, its last entry.
+// One operation: begin entry, devices, end entry.
 class ActionRunner {
  public:
   using Step = std::function<DeviceEnding(OpenBmc& open, std::uint32_t target, ActionLog& log)>;
@@ -56,7 +56,7 @@ class ActionRunner {
     (void)fan_out(static_cast<std::uint32_t>(targets_.size()), fleet_.width, fleet_.clock,
                   [&](std::uint32_t i) { endings_[i] = one(targets_[i], step); });
     const Status ended = end();
-    if (!ended.ok()) {  // what was done is still told
+    if (!ended.ok()) {  // the results are still reported
       for (DeviceEnding& ending : endings_)
         ending.what += fmt::format("; the journal could not be closed: {}", ended.error().message);
     }

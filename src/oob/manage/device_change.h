@@ -1,5 +1,6 @@
-// A change to many devices, each on its own: written to the journal before it is sent, proven by reading back, ended in
-// a word. The frame of the caring verbs (settings, users, clearing of events); power has its own, with a longer proof.
+// A change to many devices, each independent: journaled before it is sent, verified by reading back, with one outcome
+// per device. Framework of the device commands (settings, users, clearing events); power has its own, with longer
+// verification.
 #pragma once
 
 #include <functional>
@@ -15,12 +16,12 @@
 namespace weft::oob {
 
 enum class Ending : std::uint8_t {
-  done,      // changed, and seen changed
+  done,      // changed, and verified
   already,   // nothing to change
-  refused,   // weft would not: it would lock someone out
-  not_done,  // the BMC would not or could not; it is as it was
-  unknown,   // sent, and not seen: a person must look
-  would      // a dry run: it would be changed
+  refused,   // refused by weft: it would lock someone out
+  not_done,  // the BMC rejected it or failed; unchanged
+  unknown,   // sent, not verified: check manually
+  would      // dry run: it would be changed
 };
 
 struct DeviceEnding {
@@ -29,7 +30,7 @@ struct DeviceEnding {
   std::string what;  // why, and for `unknown` what to do
 };
 
-// What one device's step writes down. Every call returns when the entry is on disk.
+// Journal of one device's step. Every call returns when the entry is on disk.
 class ActionLog {
  public:
   ActionLog(Journal& journal, std::string operation, std::string verb, std::string device, bool dry_run)
@@ -38,11 +39,11 @@ class ActionLog {
         verb_(std::move(verb)),
         device_(std::move(device)),
         dry_run_(dry_run) {}
-  // The step then ends where it would write its intent.
+  // In a dry run the step ends where it would write its intent.
   [[nodiscard]] bool dry_run() const { return dry_run_; }
   // Must succeed before anything is sent.
   [[nodiscard]] Status intent(Value detail);
-  // Evidence; that it could not be written is told by the ending.
+  // Evidence; a failed write is reported with the ending.
   [[nodiscard]] Status seen(Value detail);
 
  private:
@@ -58,17 +59,17 @@ class ActionLog {
 struct ActionOrder {
   std::string verb;      // "settings", "users.disable", "events.clear"
   std::string reason;    // the operator's
-  Value detail;          // what is to be done; a map, no secrets
-  bool dry_run = false;  // nothing is sent and nothing journalled: devices are only read
+  Value detail;          // the requested change; a map, no secrets
+  bool dry_run = false;  // devices are only read: nothing is sent or journaled
 };
 
-// `step` is called with an open session, from many threads. Devices that cannot be reached end as not_done. In the
-// order of `targets`.
+// `step` is called with an open session, from many threads. Unreachable devices end as not_done. Results in the order
+// of `targets`.
 [[nodiscard]] Result<std::vector<DeviceEnding>> run_action(
     const Fleet& fleet, const ActionOrder& order, std::span<const std::uint32_t> targets,
     const std::function<DeviceEnding(OpenBmc& open, std::uint32_t target, ActionLog& log)>& step);
 
-// Endings folded by device range, the worst first.
+// Endings folded by device range, worst first.
 [[nodiscard]] Document endings_document(const Inventory& inventory, std::string_view kind,
                                         const std::vector<DeviceEnding>& endings);
 

@@ -48,7 +48,7 @@ class CareActionTest : public testing::Test {
 
 // ---- settings ----
 
-TEST_F(CareActionTest, OnlyWhatDiffersIsSentAndProven) {
+TEST_F(CareActionTest, OnlyDifferencesAreSentAndVerified) {
   machine("train01").settings.ipmi_over_lan = true;
   machine("train01").settings.http = false;
   machine("train02").settings.ipmi_over_lan = false;
@@ -74,7 +74,7 @@ TEST_F(CareActionTest, OnlyWhatDiffersIsSentAndProven) {
   EXPECT_LT(text.find("not done"), text.find("already so"));
 }
 
-TEST_F(CareActionTest, ASettingThatTheBmcForgetsIsNotDone) {
+TEST_F(CareActionTest, SettingThatTheBmcDropsIsNotDone) {
   FakeMachine& liar = machine("train01");
   liar.settings.http = true;
   liar.before_call = [&](const std::string&) -> std::optional<Error> {
@@ -87,10 +87,10 @@ TEST_F(CareActionTest, ASettingThatTheBmcForgetsIsNotDone) {
   ASSERT_TRUE(endings.ok());
   EXPECT_EQ((*endings)[0].ending, Ending::not_done);
   EXPECT_EQ((*endings)[0].what, "accepted, but the BMC does not show http off");
-  EXPECT_EQ(clock_.now(), milliseconds(12'000));  // six looks, two seconds after each
+  EXPECT_EQ(clock_.now(), milliseconds(12'000));  // six reads, two seconds after each
 }
 
-TEST_F(CareActionTest, ABmcThatShutsItsDoorIsUnknown) {
+TEST_F(CareActionTest, BmcThatBecomesUnreachableIsUnknown) {
   FakeMachine& shut = machine("train01");
   bool sent = false;
   shut.settings.firewall = std::vector<std::string>{};
@@ -107,7 +107,7 @@ TEST_F(CareActionTest, ABmcThatShutsItsDoorIsUnknown) {
   EXPECT_THAT((*endings)[0].what, HasSubstr("check with `weft oob settings`"));
 }
 
-TEST_F(CareActionTest, ABmcWithoutTheSettingIsNotDone) {
+TEST_F(CareActionTest, UnsupportedSettingIsNotDone) {
   machine("train01").before_call = [](const std::string& call) -> std::optional<Error> {
     if (call == "change") return Error{ErrorCode::not_found, "no SSH here", {}};
     return std::nullopt;
@@ -119,7 +119,7 @@ TEST_F(CareActionTest, ABmcWithoutTheSettingIsNotDone) {
   EXPECT_EQ((*endings)[0].what, "the BMC has no such setting: no SSH here");
 }
 
-TEST_F(CareActionTest, ADryRunOnlyReads) {
+TEST_F(CareActionTest, DryRunOnlyReads) {
   machine("train01").settings.ipmi_over_lan = true;
   SettingsChange change;
   change.ipmi_over_lan = false;
@@ -130,7 +130,7 @@ TEST_F(CareActionTest, ADryRunOnlyReads) {
   EXPECT_THAT(entries(), IsEmpty());
 }
 
-TEST_F(CareActionTest, WhatIsNotInTheJournalIsNotSent) {
+TEST_F(CareActionTest, NothingIsSentWithoutJournalEntry) {
   machine("train01").settings.ipmi_over_lan = true;
   SettingsChange change;
   change.ipmi_over_lan = false;
@@ -154,11 +154,11 @@ TEST(SettingsChangeTest, ListsCompareAsSetsOfAddresses) {
   EXPECT_TRUE(is_nothing(missing_of(change, settings)));
   settings.firewall->push_back("10.9.0.0/16");
   EXPECT_FALSE(is_nothing(missing_of(change, settings)));
-  settings.firewall.reset();  // it does not tell
+  settings.firewall.reset();  // not reported by the BMC
   EXPECT_EQ(describe(missing_of(change, settings)), "allow 10.0.0.0/24 10.1.0.5");
 }
 
-TEST(SettingsView, EachValueOnceWithItsDevices) {
+TEST(SettingsView, EachValueIsListedOnceWithItsDevices) {
   const Inventory inventory({fake_target("train01"), fake_target("train02"), fake_target("train03")}, {});
   SettingsFleet fleet;
   BmcSettings good;
@@ -202,7 +202,7 @@ class LockOutTest : public testing::Test {
   Inventory inventory_;
 };
 
-TEST_F(LockOutTest, IpmiOffWhereItIsTheOnlyWayIn) {
+TEST_F(LockOutTest, DisablingIpmiIsRefusedIfItIsTheOnlyAccess) {
   SettingsChange change;
   change.ipmi_over_lan = true;
   EXPECT_THAT(of(change), IsEmpty());
@@ -212,17 +212,17 @@ TEST_F(LockOutTest, IpmiOffWhereItIsTheOnlyWayIn) {
   EXPECT_THAT(found[0].targets, ElementsAre(1));
 }
 
-TEST_F(LockOutTest, AFirewallThatShutsUsOut) {
+TEST_F(LockOutTest, FirewallThatBlocksUsIsRefused) {
   EXPECT_THAT(of(allow({"10.0.0.0/24"})), IsEmpty());
   EXPECT_THAT(of(allow({"10.0.0.7"})), IsEmpty());
-  EXPECT_THAT(of(allow({})), IsEmpty());  // everyone
+  EXPECT_THAT(of(allow({})), IsEmpty());  // allows everyone
   const std::vector<LockOut> found = of(allow({"10.0.0.0/30", "192.168.0.0/16"}));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_THAT(found[0].targets, ElementsAre(0, 1));  // the third sees its proxy
   EXPECT_EQ(found[0].why, "--allow would lock out this machine (10.0.0.7)");
 }
 
-TEST_F(LockOutTest, AFirewallThatShutsAJumpHostOut) {
+TEST_F(LockOutTest, FirewallThatBlocksAJumpHostIsRefused) {
   const std::vector<Ipv4> jumps{*parse_ipv4("10.0.0.1"), *parse_ipv4("10.0.9.1")};
   const std::vector<LockOut> found = of(allow({"10.0.0.0/24"}), jumps);
   ASSERT_EQ(found.size(), 1U);
@@ -230,7 +230,7 @@ TEST_F(LockOutTest, AFirewallThatShutsAJumpHostOut) {
   EXPECT_EQ(found[0].targets.size(), 3U);
 }
 
-TEST_F(LockOutTest, NotKnowingIsRefusedToo) {
+TEST_F(LockOutTest, UnknownSourceAddressIsRefused) {
   const auto nowhere = [](const std::string&) -> Result<Ipv4> { return Error{ErrorCode::unavailable, "no route", {}}; };
   EXPECT_EQ(lock_outs(inventory_, std::vector<std::uint32_t>{0}, allow({"10.0.0.0/8"}), {}, nowhere).size(), 1U);
 }
@@ -248,7 +248,7 @@ BmcUser user(std::string id, std::string name, UserRole role, bool enabled = tru
   return {std::move(id), std::move(name), role, enabled, locked};
 }
 
-TEST_F(CareActionTest, AnAccountIsDisabledWhereThereIsOne) {
+TEST_F(CareActionTest, AccountIsDisabledWhereItExists) {
   for (const char* name : {"train01", "train02", "train03"})
     machine(name).users = {user("2", "admin", UserRole::administrator), user("3", "ADMIN", UserRole::administrator)};
   machine("train02").users.pop_back();
@@ -261,7 +261,7 @@ TEST_F(CareActionTest, AnAccountIsDisabledWhereThereIsOne) {
   EXPECT_FALSE(machine("train01").users[1].enabled);
 }
 
-TEST_F(CareActionTest, OurOwnAccountAndTheLastAdministratorStay) {
+TEST_F(CareActionTest, OwnAccountAndLastAdministratorAreNotDisabled) {
   machine("train01").users = {user("2", "admin", UserRole::administrator), user("3", "root", UserRole::administrator)};
   auto endings = disable_user(fakes_.fleet, first_, "admin", "why");  // FakeCredentials logs in as admin
   ASSERT_TRUE(endings.ok());
@@ -275,7 +275,7 @@ TEST_F(CareActionTest, OurOwnAccountAndTheLastAdministratorStay) {
   EXPECT_TRUE(machine("train01").users[1].enabled);
 }
 
-TEST_F(CareActionTest, AnAccountThatNobodyHasIsAMistake) {
+TEST_F(CareActionTest, UnknownAccountIsAnError) {
   machine("train01").users = {user("2", "admin", UserRole::administrator)};
   const auto endings = disable_user(fakes_.fleet, first_, "ADMlN", "why");
   ASSERT_FALSE(endings.ok());
@@ -283,7 +283,7 @@ TEST_F(CareActionTest, AnAccountThatNobodyHasIsAMistake) {
   EXPECT_FALSE(disable_user(fakes_.fleet, first_, "", "why").ok());
 }
 
-TEST_F(CareActionTest, ABmcThatKeepsTheAccountIsNotDone) {
+TEST_F(CareActionTest, AccountThatStaysEnabledIsNotDone) {
   FakeMachine& liar = machine("train01");
   const std::vector<BmcUser> users = {user("2", "admin", UserRole::administrator), user("3", "x", UserRole::operating)};
   liar.before_call = [&](const std::string&) -> std::optional<Error> {
@@ -295,7 +295,7 @@ TEST_F(CareActionTest, ABmcThatKeepsTheAccountIsNotDone) {
   EXPECT_EQ((*endings)[0].what, "accepted, but it is still enabled");
 }
 
-TEST(UsersView, AccountsOnceAndWhoLacksThem) {
+TEST(UsersView, AccountsAreListedOnceWithDevicesThatLackThem) {
   const Inventory inventory(
       {fake_target("n1"), fake_target("n2"), fake_target("n3"), fake_target("n4"), fake_target("n5")}, {});
   UserFleet fleet;

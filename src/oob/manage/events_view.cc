@@ -14,10 +14,10 @@
 namespace weft::oob {
 namespace {
 
-// IPMI 2.0 section 37.1: stamps up to 0x20000000 count seconds since the BMC started, not since 1970.
+// IPMI 2.0 section 37.1: timestamps up to 0x20000000 count seconds since the BMC started, not since 1970.
 constexpr std::int64_t kFirstRealMs = std::int64_t{0x20000000} * 1000;
 constexpr std::int64_t kDayMs = 86'400'000;
-constexpr int kSaveTries = 3;  // a log that grows faster than it is read is not cleared
+constexpr int kSaveTries = 3;  // a log that grows faster than it can be read is not cleared
 
 // Days since 1970-01-01 of a date of the Gregorian calendar (H. Hinnant, chrono-compatible date algorithms).
 std::int64_t days_of(std::int64_t year, std::int64_t month, std::int64_t day) {
@@ -155,9 +155,9 @@ std::vector<EventFold> EventFleet::folds() const {
     one.targets = sorted(std::move(one.targets));
     all.push_back(std::move(one));
   }
-  // The map's order (severity, source, message) settles equal times.
+  // Equal times are ordered by the map (severity, source, message).
   std::stable_sort(all.begin(), all.end(), [](const EventFold& a, const EventFold& b) {
-    if (a.last_ms != b.last_ms) return b.last_ms < a.last_ms;  // no date is less than any
+    if (a.last_ms != b.last_ms) return b.last_ms < a.last_ms;  // events without a date sort last
     return a.severity > b.severity;
   });
   return all;
@@ -236,7 +236,7 @@ class LogClearer {
  private:
   [[nodiscard]] DeviceEnding not_done(const std::string& why) const { return {target_, Ending::not_done, told(why)}; }
 
-  // Reads again after each save, so that as little as possible comes between the last look and the clearing.
+  // Reads again after each save, to minimize the time between the last read and the clearing.
   Result<std::string> save_until_quiet(std::vector<LogEvent>& events) {
     for (int attempt = 0; attempt < kSaveTries; ++attempt) {
       Result<std::string> path = save(events);
@@ -279,8 +279,8 @@ class LogClearer {
     return path;
   }
 
-  // What the log holds afterwards decides, whatever the BMC said. It may hold events that came later, and the note
-  // that it was cleared (IPMI sensor type 10h, "log area reset").
+  // The log content afterwards decides, not the BMC's response. It may contain later events, and the entry that it was
+  // cleared (IPMI sensor type 10h, "log area reset").
   DeviceEnding judge(ActionLog& log, const Status& cleared, const std::vector<LogEvent>& before,
                      const std::string& path) {
     const Result<std::vector<LogEvent>> after = bmc_.events();

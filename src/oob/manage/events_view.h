@@ -1,5 +1,5 @@
-// The event logs of a whole fleet: equal messages told once with the devices that have them, newest first; and the
-// clearing of logs, which never happens before what they hold is on disk here.
+// Event logs of a whole fleet: equal messages are shown once with their devices, newest first. Also clears logs, only
+// after their entries are saved to local disk.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace weft::oob {
 
-// Milliseconds since 1970 of an ISO 8601 time: date, or date and time with a fraction and an offset; without an offset
-// it is UTC. Nothing when it is no such thing.
+// Milliseconds since 1970 of an ISO 8601 time: date, or date and time with a fraction and an offset; UTC without an
+// offset. Empty if it is not a valid time.
 [[nodiscard]] std::optional<std::int64_t> parse_event_time(std::string_view text);
 
 struct EventFilter {
-  std::optional<std::int64_t> since_ms;  // events without a date are then left out, and counted
+  std::optional<std::int64_t> since_ms;  // events without a date are then omitted, and counted
   Health at_least = Health::unknown;
 };
 
@@ -39,14 +39,14 @@ struct EventFold {
 
 class EventFleet {
  public:
-  // `now_ms`: to tell clocks that run ahead.
+  // `now_ms`: to detect clocks that run ahead.
   EventFleet(EventFilter filter, std::int64_t now_ms) : filter_(filter), now_ms_(now_ms) {}
   void add(std::uint32_t target, const std::vector<LogEvent>& events);  // from any thread
   // Newest first; those without a date last.
   [[nodiscard]] std::vector<EventFold> folds() const;
   [[nodiscard]] std::vector<std::uint32_t> unset_clocks() const;  // some event has no date, or one before 1987
-  [[nodiscard]] std::vector<std::uint32_t> clocks_ahead() const;  // some event is from tomorrow
-  [[nodiscard]] std::uint64_t left_out() const;                   // undated events that --since could not place
+  [[nodiscard]] std::vector<std::uint32_t> clocks_ahead() const;  // some event is dated tomorrow or later
+  [[nodiscard]] std::uint64_t left_out() const;                   // undated events that --since could not filter
 
  private:
   using Key = std::tuple<Health, std::string, std::string>;
@@ -63,7 +63,7 @@ class EventFleet {
                                        const std::vector<Unreached>& unreached);
 
 // Saves each log to FOLDER/DEVICE-DATE.json and then clears it. The log is read again just before it is cleared, and
-// saved again when something was added meanwhile.
+// saved again if entries were added in between.
 [[nodiscard]] Result<std::vector<DeviceEnding>> clear_logs(const Fleet& fleet, std::span<const std::uint32_t> targets,
                                                            const std::string& folder, const std::string& reason,
                                                            bool dry_run = false);

@@ -17,18 +17,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Expected values by `date -u -d ... +%s`.
-TEST(EventTime, IsoDatesAreRead) {
+// Expected values computed with `date -u -d ... +%s`.
+TEST(EventTime, IsoDatesAreParsed) {
   EXPECT_EQ(parse_event_time("1970-01-01"), 0);
   EXPECT_EQ(parse_event_time("2026-01-31T08:00:00Z"), 1'769'846'400'000);
   EXPECT_EQ(parse_event_time("2026-01-31T10:00:00+02:00"), 1'769'846'400'000);
   EXPECT_EQ(parse_event_time("2026-01-31 02:30:00-0530"), 1'769'846'400'000);
   EXPECT_EQ(parse_event_time("2026-01-31T08:00:00.5Z"), 1'769'846'400'500);
-  EXPECT_EQ(parse_event_time("2024-02-29T23:59:60Z"), 1'709'251'200'000);  // a leap second is the next second
+  EXPECT_EQ(parse_event_time("2024-02-29T23:59:60Z"), 1'709'251'200'000);  // a leap second is the following second
   EXPECT_EQ(parse_event_time("2000-03-01T00:00:00"), 951'868'800'000);
 }
 
-TEST(EventTime, WhatIsNoDateIsNone) {
+TEST(EventTime, InvalidDatesAreRejected) {
   for (const char* text : {"", "yesterday", "2026-13-01", "2026-02-30", "2025-02-29", "2026-01-31T",
                            "2026-01-31T25:00:00Z", "2026-01-31T08:00:00X", "2026-01-31T08:00:00+99:00",
                            "2026-01-31T08:00:00Zz", "-026-01-01", "2026-1-31", "26-01-31", "2026-01-31T08:00:00."})
@@ -89,7 +89,7 @@ TEST_F(EventsTest, SinceAndSeverityFilter) {
   EXPECT_EQ(fleet.left_out(), 1U);
 }
 
-TEST_F(EventsTest, ClocksThatWereNeverSetOrRunAheadAreNamed) {
+TEST_F(EventsTest, UnsetAndFastClocksAreReported) {
   EventFleet fleet({}, clock_.wall_ms());
   fleet.add(0, {event("1", "", Health::ok, "a")});
   fleet.add(1, {event("1", "1970-01-01T00:12:00Z", Health::ok, "a")});  // seconds since the BMC's start
@@ -122,7 +122,7 @@ TEST_F(EventsTest, ClearingSavesFirst) {
   EXPECT_THAT(phases, ElementsAre(Phase::begin, Phase::intent, Phase::seen, Phase::outcome, Phase::end));
 }
 
-TEST_F(EventsTest, NothingIsClearedThatCannotBeSaved) {
+TEST_F(EventsTest, LogThatCannotBeSavedIsNotCleared) {
   fakes_.machine("train01").events = {event("1", "", Health::warning, "x")};
   std::filesystem::create_directories(folder_);
   const std::string file = folder_ + "/file";
@@ -131,7 +131,7 @@ TEST_F(EventsTest, NothingIsClearedThatCannotBeSaved) {
   EXPECT_EQ(fakes_.machine("train01").events.size(), 1U);
 }
 
-TEST_F(EventsTest, ADryRunChangesAndWritesNothing) {
+TEST_F(EventsTest, DryRunChangesAndWritesNothing) {
   fakes_.machine("train01").events = {event("1", "", Health::warning, "x")};
   const auto endings = clear_logs(fakes_.fleet, all_, folder_, "", true);
   ASSERT_TRUE(endings.ok());
@@ -141,7 +141,7 @@ TEST_F(EventsTest, ADryRunChangesAndWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
-TEST_F(EventsTest, EventsThatComeWhileSavingAreSavedToo) {
+TEST_F(EventsTest, EventsAddedWhileSavingAreSaved) {
   FakeMachine& machine = fakes_.machine("train01");
   machine.events = {event("1", "", Health::warning, "first")};
   int reads = 0;
@@ -157,7 +157,7 @@ TEST_F(EventsTest, EventsThatComeWhileSavingAreSavedToo) {
   EXPECT_THAT(*read_file(folder_ + "/" + files()[1]), HasSubstr("second"));
 }
 
-TEST_F(EventsTest, ALogThatNeverRestsIsNotCleared) {
+TEST_F(EventsTest, ContinuouslyGrowingLogIsNotCleared) {
   FakeMachine& machine = fakes_.machine("train01");
   machine.events = {event("0", "", Health::warning, "x")};
   machine.before_call = [&](const std::string& call) -> std::optional<Error> {
@@ -171,12 +171,12 @@ TEST_F(EventsTest, ALogThatNeverRestsIsNotCleared) {
   EXPECT_THAT((*endings)[0].what, HasSubstr("changed while it was being saved"));
 }
 
-TEST_F(EventsTest, AClearThatDidNothingIsSeen) {
+TEST_F(EventsTest, ClearWithoutEffectIsDetected) {
   FakeMachine& machine = fakes_.machine("train01");
   machine.events = {event("1", "", Health::warning, "x")};
   const std::vector<LogEvent> before = machine.events;
   machine.before_call = [&](const std::string&) -> std::optional<Error> {
-    machine.events = before;  // the BMC says yes and keeps its log
+    machine.events = before;  // the BMC reports success and keeps its log
     return std::nullopt;
   };
   const auto endings = clear_logs(fakes_.fleet, std::vector<std::uint32_t>{0}, folder_, "why");
@@ -185,7 +185,7 @@ TEST_F(EventsTest, AClearThatDidNothingIsSeen) {
   EXPECT_THAT((*endings)[0].what, HasSubstr("1 event is still in the log"));
 }
 
-TEST_F(EventsTest, WhatCannotBeReadBackIsUnknown) {
+TEST_F(EventsTest, LogThatCannotBeReadBackIsUnknown) {
   FakeMachine& machine = fakes_.machine("train01");
   machine.events = {event("1", "", Health::warning, "x")};
   bool cleared = false;

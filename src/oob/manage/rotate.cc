@@ -36,7 +36,7 @@ Status note(Fleet& fleet, const std::string& operation, Phase phase, Value detai
   return fleet.journal.append(std::move(entry));
 }
 
-// Two names for one controller would overwrite each other's password.
+// Two names of one controller would overwrite each other's password.
 std::vector<bool> find_shared(const Fleet& fleet, const std::vector<std::uint32_t>& targets) {
   std::set<std::pair<std::string, std::uint16_t>> seen;
   std::vector<bool> shared(targets.size());
@@ -47,7 +47,7 @@ std::vector<bool> find_shared(const Fleet& fleet, const std::vector<std::uint32_
   return shared;
 }
 
-// Processes that keep one journal do not rotate at the same time, also where the store has no lock of its own.
+// Processes that share a journal do not rotate at the same time, even if the store has no lock.
 Result<std::shared_ptr<void>> hold_journal(const Fleet& fleet) {
   if (fleet.journal.path().empty()) return std::shared_ptr<void>();
   const std::string path = fleet.journal.path() + ".rotate";
@@ -58,7 +58,7 @@ Result<std::shared_ptr<void>> hold_journal(const Fleet& fleet) {
   return std::shared_ptr<void>(std::make_shared<FileDescriptor>(std::move(file).value()));
 }
 
-// Rotations that died and of which nothing is left to do now get their end.
+// Ends interrupted rotations that have no pending devices any more.
 void close_earlier(Fleet& fleet, const std::string& operation) {
   const Result<std::vector<JournalEntry>> entries = fleet.journal.read();
   if (!entries.ok()) return;
@@ -130,7 +130,7 @@ Result<RotateReport> rotate(Fleet& fleet, const std::vector<std::uint32_t>& targ
         }
       },
       options.progress);
-  // Without its end the operation shows up as open, which is all that is lost.
+  // Without its end entry the operation shows up as open; nothing else is lost.
   (void)note(fleet, report.operation, Phase::end,
              Value::map()
                  .set("done", report.count(RotateResult::done))

@@ -7,20 +7,21 @@
 namespace weft::oob {
 namespace {
 
-// A BMC restarts its services after a change of users, and is away for some seconds.
+// A BMC restarts its services after a user change, and is unreachable for some seconds.
 constexpr std::array<Duration, 4> kPauses = {milliseconds(1'000), milliseconds(2'000), milliseconds(4'000),
                                              milliseconds(8'000)};
-// Some apply a new password a moment after they answered. One more attempt, no more: accounts are locked after three
-// to five wrong ones.
+// Some apply a new password shortly after they responded. One more attempt only: accounts are locked after three to
+// five wrong ones.
 constexpr Duration kSettle = milliseconds(3'000);
-// IPMI 1.5 and many BMCs behind a Redfish face keep 16 bytes of a password (IPMI 2.0 section 22.30 tells 16 from 20).
+// IPMI 1.5 and many BMCs behind a Redfish interface store 16 bytes of a password (IPMI 2.0 section 22.30 distinguishes
+// 16 from 20).
 constexpr std::size_t kShortPassword = 16;
 
 bool is_transient(ErrorCode code) {
   return code == ErrorCode::unavailable || code == ErrorCode::timeout || code == ErrorCode::conflict;
 }
 
-// The BMC itself said no, so that nothing of it can come into force later.
+// The BMC itself rejected it, so the change cannot take effect later.
 bool is_denied(const Status& told) {
   return !told.ok() && (told.error().code == ErrorCode::refused || told.error().code == ErrorCode::not_found);
 }
@@ -48,7 +49,7 @@ RotateOutcome TargetRotation::run() {
   if (!options_.user.empty() && options_.user != credential_.user)
     return outcome(RotateResult::not_done, fmt::format("the store logs in as a user other than {}", options_.user));
   RotateOutcome ended = credential_.pending ? finish_earlier() : begin_fresh();
-  session_.reset();  // logs out before the end is written down
+  session_.reset();  // logs out before the outcome is written
   const Status kept =
       journal(Phase::outcome,
               Value::map().set("result", to_text(ended.result)).set("text", ended.text).set("user", credential_.user));
@@ -69,7 +70,7 @@ RotateOutcome TargetRotation::finish_earlier() {
             with_new.error().message));
   Result<Session> with_old = dial(credential_.password, false);
   if (with_old.ok()) {
-    // The new password may have been sent and still be on its way: it is sent again, not forgotten.
+    // The new password may have been sent and still be pending: it is sent again, not discarded.
     session_ = std::move(with_old).value();
     const Status kept = journal(Phase::intent, Value::map().set("user", credential_.user).set("again", true));
     if (!kept.ok()) return outcome(RotateResult::not_done, "the journal could not be written");
@@ -99,7 +100,7 @@ RotateOutcome TargetRotation::begin_fresh() {
 
 RotateOutcome TargetRotation::introduce() {
   const Status told = session_->set_password(credential_.user, fresh_);
-  // Whatever it answered: only a new session tells what is in force.
+  // Regardless of the response, only a new session shows which password is in force.
   const Result<Session> proof = dial(fresh_, !is_denied(told));
   if (proof.ok()) {
     return keep(fresh_, RotateResult::done,
@@ -119,9 +120,9 @@ RotateOutcome TargetRotation::refused_proof(const Status& told) {
     return outcome(RotateResult::unknown,
                    fmt::format("it refuses the new password, and then: {}; both are kept", with_old.error().message));
   if (std::optional<RotateOutcome> shortened = try_shortened()) return *shortened;
-  // It may have come into force between the two looks.
+  // It may have taken effect between the two attempts.
   if (dial(fresh_, false).ok()) return keep(fresh_, RotateResult::done, "the new password is verified after a delay");
-  // The session from before the change may still be good for putting things back.
+  // The session opened before the change may still be able to restore the old password.
   if (session_ != nullptr && session_->set_password(credential_.user, credential_.password).ok() &&
       dial(credential_.password, true).ok()) {
     return keep(credential_.password, RotateResult::not_done,
@@ -134,8 +135,8 @@ RotateOutcome TargetRotation::old_in_force(const Status& told) {
   if (is_denied(told))
     return keep(credential_.password, RotateResult::not_done,
                 fmt::format("it rejects the new password: {}", told.error().message));
-  // It said yes, or nothing, and did nothing so far. It may yet: so the new password is not forgotten. Keeping it costs
-  // nothing, since the old one is tried first, and the next rotation sends it again.
+  // It responded with success, or not at all, and did nothing so far. The change may still take effect, so the new
+  // password is kept. That costs nothing: the old one is tried first, and the next rotation sends the new one again.
   return outcome(RotateResult::not_done,
                  told.ok()
                      ? "it accepted the new password without setting it; the old one works, and both are kept"
@@ -183,7 +184,7 @@ Result<TargetRotation::Session> TargetRotation::dial(const Secret& password, boo
       again = false;
       if (fleet_.clock.sleep(kSettle)) continue;
     }
-    // A first login that finds nobody is not worth long waits; after a change there is something to lose.
+    // A first login to an unreachable BMC is not worth long waits; after a change it is.
     const std::size_t most = session_ != nullptr ? kPauses.size() : 1;
     if (!is_transient(code) || attempt >= most || !fleet_.clock.sleep(kPauses[attempt])) return opened;
   }

@@ -1,5 +1,5 @@
-// The rotation of one BMC's password: a plain sequence of steps, each of which may be the last one before a crash.
-// Private to manage/rotate.cc.
+// Rotates the password of one BMC: a linear sequence of steps; weft may crash after any of them. Private to
+// manage/rotate.cc.
 #pragma once
 
 #include <string>
@@ -19,16 +19,16 @@ class TargetRotation {
 
   [[nodiscard]] RotateOutcome finish_earlier();
   [[nodiscard]] RotateOutcome begin_fresh();
-  // With a session that the old password opened, and the new one in the store.
+  // With a session opened with the old password, and the new one in the store.
   [[nodiscard]] RotateOutcome introduce();
   [[nodiscard]] RotateOutcome refused_proof(const Status& told);
   [[nodiscard]] RotateOutcome old_in_force(const Status& told);
   [[nodiscard]] RotateOutcome neither_works();
   [[nodiscard]] std::optional<RotateOutcome> try_shortened();
-  // Writes that `password` is the one, and only it.
+  // Stores `password` as the only valid one.
   [[nodiscard]] RotateOutcome keep(const Secret& password, RotateResult result, std::string text);
 
-  // Logs in, again after a while when there was no answer; `refused` gets one more chance when `patient`.
+  // Logs in, with a retry after a delay if there was no response; `refused` is retried once if `patient`.
   [[nodiscard]] Result<Session> dial(const Secret& password, bool patient);
   [[nodiscard]] Status put(const Secret& password, const std::optional<Secret>& pending);
   [[nodiscard]] Status journal(Phase phase, Value detail);
@@ -39,8 +39,8 @@ class TargetRotation {
   const RotateOptions& options_;
   const std::string& operation_;
   std::uint32_t target_;
-  Credential credential_;  // as the store has it
-  Secret fresh_;           // the password that is being introduced
+  Credential credential_;  // from the store
+  Secret fresh_;           // the new password
   Session session_;        // opened with the old one
   bool reached_ = false;
 };

@@ -16,23 +16,24 @@ namespace {
 // weft died here.
 struct Crash {};
 
-// The world of one or more BMCs, their passwords, a store and a journal. Every call of weft to the outside is a step;
-// `crash_at` lets it die right before or right after a step took effect. After each step the promise is checked: the
-// password in force is one that the store knows.
+// Fake BMCs, their passwords, a store and a journal. Every external call of weft is a step; `crash_at` makes it die
+// right before or right after a step took effect. After each step the invariant is checked: the password in force is in
+// the store.
 struct World {
   struct Fault {
-    bool silent = false;          // says yes and does nothing
-    bool lies = false;            // says no and does it
-    bool denies = false;          // says no
-    bool dies_on_set = false;     // no answer, and the password is set
-    bool deaf_after_set = false;  // never answers again
-    std::size_t keeps = 20;       // bytes of a password
-    int late = 0;                 // logins that pass until a password that was set comes into force
-    bool mangles = false;         // takes another password than it is given
-    bool no_put_back = false;     // refuses a password that was in force before
+    bool silent = false;          // reports success and does nothing
+    bool lies = false;            // reports an error and sets it
+    bool denies = false;          // rejects it
+    bool dies_on_set = false;     // no response, and the password is set
+    bool deaf_after_set = false;  // never responds again
+    std::size_t keeps = 20;       // bytes of a password that it stores
+    int late = 0;                 // logins until a new password takes effect
+    bool mangles = false;         // stores another password than the one sent
+    bool no_put_back = false;     // rejects a password that was in force before
   };
-  std::map<std::string, std::string> in_force{};                             // by device
-  std::map<std::string, std::vector<std::pair<int, std::string>>> coming{};  // logins to pass, and the password then
+  std::map<std::string, std::string> in_force{};  // by device
+  std::map<std::string, std::vector<std::pair<int, std::string>>>
+      coming{};  // remaining logins, and the password after them
   std::map<std::string, Fault> faults{};
   std::map<std::string, Credential> entries{};
   std::set<std::string> dead{};
@@ -118,7 +119,7 @@ class FakeConnector final : public BmcConnector {
     std::erase_if(coming, [](const auto& one) { return one.first <= 0; });
     world_.check();
     if (world_.dead.count(endpoint.device) > 0) return Error{ErrorCode::unavailable, "no route", endpoint.device};
-    // A BMC that keeps less compares less.
+    // A BMC that stores fewer bytes compares fewer.
     const std::string given = password.reveal();
     if (given != world_.in_force[endpoint.device])
       return Error{ErrorCode::refused, "wrong user or password", endpoint.device};
@@ -209,7 +210,7 @@ class RotateTest : public testing::Test {
     }
     return world;
   }
-  // Width 1: the steps come in one order, and a crash can be thrown through it all.
+  // Width 1: steps run in a fixed order, and the crash exception can propagate.
   static Result<RotateReport> run(World& world, std::size_t count, const RotateOptions& options = {}) {
     FakeConnector connector(world);
     FakeStore store(world);
@@ -223,7 +224,7 @@ class RotateTest : public testing::Test {
     EXPECT_TRUE(report.ok());
     return report.ok() ? report->outcomes.front() : RotateOutcome{};
   }
-  // At rest: one password, which is the one in force.
+  // At rest: one password, the one in force.
   static void expect_settled(const World& world, std::size_t i) {
     const auto found = world.entries.find(name(i));
     ASSERT_NE(found, world.entries.end());
@@ -236,7 +237,7 @@ class RotateTest : public testing::Test {
   static inline std::vector<std::uint32_t> servers_;
 };
 
-TEST_F(RotateTest, EveryDeviceGetsAPasswordOfItsOwn) {
+TEST_F(RotateTest, EveryDeviceGetsItsOwnPassword) {
   World world = world_of(4);
   const Result<RotateReport> report = run(world, 4, {.reason = "quarterly"});
   ASSERT_TRUE(report.ok());
@@ -257,19 +258,19 @@ TEST_F(RotateTest, EveryDeviceGetsAPasswordOfItsOwn) {
   EXPECT_TRUE(open_operations(world.journal).empty());
 }
 
-TEST_F(RotateTest, AnErrorThatIsNoneIsDone) {
+TEST_F(RotateTest, FalseErrorIsDone) {
   World world = world_of(1, {.lies = true});
   EXPECT_EQ(one(world).result, RotateResult::done);
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, AnAnswerThatNeverComesIsDoneWhenTheProofIs) {
+TEST_F(RotateTest, LostResponseIsDoneIfTheLoginWorks) {
   World world = world_of(1, {.dies_on_set = true});
   EXPECT_EQ(one(world).result, RotateResult::done);
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, ARefusalLeavesTheOldPassword) {
+TEST_F(RotateTest, RefusalLeavesTheOldPassword) {
   World world = world_of(1, {.denies = true});
   const RotateOutcome outcome = one(world);
   EXPECT_EQ(outcome.result, RotateResult::not_done);
@@ -278,11 +279,11 @@ TEST_F(RotateTest, ARefusalLeavesTheOldPassword) {
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, ASilentAcceptIsFoundByTheProof) {
+TEST_F(RotateTest, SilentAcceptIsDetectedByTheLogin) {
   World world = world_of(1, {.silent = true});
   EXPECT_EQ(one(world).result, RotateResult::not_done);
   EXPECT_EQ(world.in_force[name(0)], "default");
-  // It may still come into force, so it stays known, and is what the next rotation uses.
+  // It may still take effect, so it is kept, and the next rotation uses it.
   ASSERT_TRUE(world.entries[name(0)].pending.has_value());
   const std::string pending = world.entries[name(0)].pending->reveal();
   world.faults[name(0)].silent = false;
@@ -291,7 +292,7 @@ TEST_F(RotateTest, ASilentAcceptIsFoundByTheProof) {
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, ABmcThatKeepsSixteenBytesIsFoundAndKnown) {
+TEST_F(RotateTest, TruncationToSixteenBytesIsDetectedAndStored) {
   World world = world_of(1, {.keeps = 16});
   const RotateOutcome outcome = one(world);
   EXPECT_EQ(outcome.result, RotateResult::done);
@@ -300,7 +301,7 @@ TEST_F(RotateTest, ABmcThatKeepsSixteenBytesIsFoundAndKnown) {
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, ABmcThatKeepsAnotherLengthGetsItsOldPasswordBack) {
+TEST_F(RotateTest, OtherTruncationRestoresTheOldPassword) {
   World world = world_of(1, {.keeps = 8, .mangles = true});
   const RotateOutcome outcome = one(world);
   EXPECT_EQ(outcome.result, RotateResult::not_done);
@@ -308,7 +309,7 @@ TEST_F(RotateTest, ABmcThatKeepsAnotherLengthGetsItsOldPasswordBack) {
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, WhenNothingWorksBothAreKeptAndAPersonIsTold) {
+TEST_F(RotateTest, IfNeitherPasswordWorksBothAreKeptAndReported) {
   World world = world_of(1, {.mangles = true, .no_put_back = true});
   const RotateOutcome outcome = one(world);
   EXPECT_EQ(outcome.result, RotateResult::unknown);
@@ -316,14 +317,14 @@ TEST_F(RotateTest, WhenNothingWorksBothAreKeptAndAPersonIsTold) {
   EXPECT_EQ(world.entries[name(0)].password.reveal(), "default");
   ASSERT_TRUE(world.entries[name(0)].pending.has_value());
   EXPECT_EQ(outcome.text.find(world.entries[name(0)].pending->reveal()), std::string::npos);
-  // Resuming does no harm, and helps once a person has set the pending one.
+  // Resuming is safe, and succeeds once the operator has set the pending one.
   EXPECT_EQ(run(world, 1, {.resume = true})->outcomes.front().result, RotateResult::unknown);
   world.in_force[name(0)] = world.entries[name(0)].pending->reveal();
   EXPECT_EQ(run(world, 1, {.resume = true})->outcomes.front().result, RotateResult::done);
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, NoAnswerAfterTheChangeIsUnknownAndIsFinishedLater) {
+TEST_F(RotateTest, NoResponseAfterTheChangeIsUnknownAndResumable) {
   World world = world_of(1, {.deaf_after_set = true});
   const RotateOutcome outcome = one(world);
   EXPECT_EQ(outcome.result, RotateResult::unknown);
@@ -335,11 +336,11 @@ TEST_F(RotateTest, NoAnswerAfterTheChangeIsUnknownAndIsFinishedLater) {
   EXPECT_EQ(world.sets, 1) << "a password that works is not set again";
 }
 
-TEST_F(RotateTest, NothingIsSentToADeadOrStrangeDevice) {
+TEST_F(RotateTest, NothingIsSentToADeadDeviceOrOneWithAnUnknownPassword) {
   World world = world_of(2);
   world.dead.insert(name(0));
   world.in_force[name(1)] = "strange";
-  world.faults[name(1)].mangles = true;  // nobody is to know it
+  world.faults[name(1)].mangles = true;  // an unknown password
   const Result<RotateReport> report = run(world, 2);
   EXPECT_EQ(report->count(RotateResult::not_done), 2U);
   EXPECT_FALSE(report->outcomes[0].reached);
@@ -360,14 +361,14 @@ TEST_F(RotateTest, WithoutAStoreOrJournalNothingIsSent) {
   EXPECT_FALSE(run(world, 1).ok());
   world.journal_fails_at = -1;
   world.puts = 0;
-  world.put_fails_at = 1;  // after the proof
+  world.put_fails_at = 1;  // after the verification
   const RotateOutcome late = one(world);
   EXPECT_EQ(late.result, RotateResult::unknown);
   EXPECT_EQ(run(world, 1, {.resume = true})->outcomes.front().result, RotateResult::done);
   expect_settled(world, 0);
 }
 
-TEST_F(RotateTest, AStoreThatCannotBeWrittenIsRefused) {
+TEST_F(RotateTest, ReadOnlyStoreIsRefused) {
   World world = world_of(1);
   FakeConnector connector(world);
   FakeStore store(world);
@@ -394,14 +395,14 @@ TEST_F(RotateTest, OneControllerUnderTwoNamesIsChangedOnce) {
   EXPECT_EQ(world.sets, 1);
 }
 
-TEST_F(RotateTest, AnotherUserThanAskedForIsLeftAlone) {
+TEST_F(RotateTest, OtherUsersAreNotChanged) {
   World world = world_of(1);
   EXPECT_EQ(run(world, 1, {.user = "root"})->outcomes.front().result, RotateResult::not_done);
   EXPECT_EQ(world.sets, 0);
   EXPECT_EQ(run(world, 1, {.user = "admin"})->outcomes.front().result, RotateResult::done);
 }
 
-TEST_F(RotateTest, ResumeTouchesOnlyWhatIsPendingAndEndsWhatDied) {
+TEST_F(RotateTest, ResumeChangesOnlyPendingDevicesAndEndsInterruptedRotations) {
   World world = world_of(2);
   world.crash_at = 9;
   EXPECT_THROW((void)run(world, 2), Crash);
@@ -415,9 +416,9 @@ TEST_F(RotateTest, ResumeTouchesOnlyWhatIsPendingAndEndsWhatDied) {
   EXPECT_TRUE(open_operations(world.journal).empty());
 }
 
-// weft dies before and after every step it takes, against every kind of BMC; then again during the repair. At no
-// moment is a password in force that the store does not know (World::check), and in the end all is settled.
-TEST_F(RotateTest, ACrashAtEveryStepLocksNobodyOut) {
+// weft dies before and after every step, against every kind of BMC; then again during the recovery. The store always
+// has the password in force (World::check), and in the end every device is settled.
+TEST_F(RotateTest, CrashAtEveryStepCausesNoLockout) {
   const std::vector<std::pair<std::string, World::Fault>> kinds = {
       {"good", {}},
       {"lies", {.lies = true}},
@@ -439,7 +440,7 @@ TEST_F(RotateTest, ACrashAtEveryStepLocksNobodyOut) {
     const int steps = whole.step;
     EXPECT_GT(steps, 12);
     for (int first = 0; first < steps; ++first) {
-      // Where the repair dies, it is repaired again: from anywhere in it.
+      // If the recovery dies, it is run again, from any point in it.
       for (int second = 0;; second += 9) {
         World world = world_of(2, fault);
         world.crash_at = first;
@@ -455,7 +456,7 @@ TEST_F(RotateTest, ACrashAtEveryStepLocksNobodyOut) {
         }
         world.check();
         world.crash_at = -1;
-        // One look settles what answers at once; a BMC that is late needs a few.
+        // One attempt settles a BMC that applies a password at once; a late one needs a few.
         for (int look = 0; look < 1 + 2 * fault.late; ++look) ASSERT_TRUE(run(world, 2, {.resume = true}).ok());
         ++points;
         world.check();

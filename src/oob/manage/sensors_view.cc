@@ -16,9 +16,9 @@ constexpr double kFar = 3.5;           // robust standard deviations: Iglewicz a
 constexpr double kMadScale = 1.4826;   // 1 / quantile of the normal distribution at 3/4
 constexpr double kMeanScale = 1.2533;  // sqrt(pi / 2): mean absolute deviation of a normal distribution
 constexpr std::size_t kFewest = 10;
-constexpr std::size_t kMaxSensors = 4096;  // of one BMC; real ones have some hundreds
+constexpr std::size_t kMaxSensors = 4096;  // per BMC; real ones have some hundreds
 
-// Of values that may be reordered; must not be empty.
+// Reorders the values; must not be empty.
 double median_of(std::vector<double>& values) {
   const std::size_t middle = values.size() / 2;
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle);
@@ -33,7 +33,7 @@ bool is_bad(const SensorSummary& summary) {
   return !summary.critical.empty() || !summary.warning.empty() || !summary.outliers.empty();
 }
 
-// 0 for what must be looked at first.
+// 0 for what must be checked first.
 int urgency(const SensorSummary& summary) {
   if (!summary.critical.empty()) return 0;
   if (!summary.warning.empty()) return 1;
@@ -158,7 +158,7 @@ SensorSummary summarize(const SensorSeries& series) {
     owners.push_back(sample.target);
   }
   if (values.empty()) return summary;
-  if (series.kind != "discrete") {  // bits of states, not a measure
+  if (series.kind != "discrete") {  // state bits, not a measured value
     for (const std::size_t i : outliers_of(values)) summary.outliers.push_back(owners[i]);
   }
   summary.median = median_of(values);

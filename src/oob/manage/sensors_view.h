@@ -1,6 +1,6 @@
-// The sensors of a whole fleet: for each sensor the lowest, the middle and the highest value and who has it, how many
-// are not well, and who is far from the others of the same model though his BMC finds nothing wrong. Readings are kept
-// small (24 bytes each): 16,384 BMCs of a hundred sensors are 40 MB.
+// Sensors of a whole fleet: the lowest, median and highest value per sensor with the devices, how many are unhealthy,
+// and outliers among machines of the same model whose BMC reports no problem. Readings are compact (24 bytes each):
+// 16,384 BMCs with a hundred sensors each take 40 MB.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct SensorLimits {
 
 // One sensor of one server model on all machines that have it.
 struct SensorSeries {
-  std::string model;  // catalog name: fans of different machines do not compare
+  std::string model;  // catalog name: fans of different models are not comparable
   std::string name;
   std::string kind;
   std::string unit;
@@ -44,9 +44,9 @@ struct SensorSeries {
 class SensorFleet {
  public:
   explicit SensorFleet(const Inventory& inventory) : inventory_(inventory) {}
-  // From any thread. A value that is not a number counts as not readable.
+  // From any thread. A value that is not a number counts as unreadable.
   void add(std::uint32_t target, const std::vector<SensorReading>& readings);
-  // By model, kind and name in natural order; the same whatever the order of adding. Empty `kind`: all.
+  // By model, kind and name in natural order, independent of the order of adding. Empty `kind`: all.
   [[nodiscard]] std::vector<SensorSeries> series(const std::string& kind) const;
   [[nodiscard]] SensorLimits limits(std::uint32_t index) const;
 
@@ -60,32 +60,32 @@ class SensorFleet {
 };
 
 struct SensorSummary {
-  std::optional<double> lowest;  // none when nobody's is readable
+  std::optional<double> lowest;  // none if no device's value is readable
   std::optional<double> median;
   std::optional<double> highest;
   std::uint32_t highest_at = 0;
   std::vector<std::uint32_t> critical;
   std::vector<std::uint32_t> warning;
-  std::vector<std::uint32_t> unreadable;  // the sensor is there, its value is not
+  std::vector<std::uint32_t> unreadable;  // the sensor exists, but has no value
   std::vector<std::uint32_t> outliers;
 };
 [[nodiscard]] SensorSummary summarize(const SensorSeries& series);
 
 // Indexes of the values that are further from the median than 3.5 robust standard deviations: |x - median| / (1.4826
-// MAD), Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993). Where more than half of the values are equal
-// the MAD is nothing, and 1.2533 times the mean absolute deviation stands in. Fewer than 10 values have no outliers:
-// the rule was tried on samples of 10 and more.
+// MAD), Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993). If more than half of the values are equal, the
+// MAD is zero, and 1.2533 times the mean absolute deviation is used instead. Fewer than 10 values have no outliers: the
+// rule was tested on samples of 10 and more.
 [[nodiscard]] std::vector<std::size_t> outliers_of(const std::vector<double>& values);
 
 struct SensorsReport {
   Document document;
   bool critical = false;
 };
-// One row a sensor, critical first, then warnings, then outliers. `only_bad`: these alone.
+// One row per sensor, critical first, then warnings, then outliers. `only_bad`: only these.
 [[nodiscard]] SensorsReport sensors_report(const Inventory& inventory, const SensorFleet& fleet,
                                            const std::string& kind, bool only_bad,
                                            const std::vector<Unreached>& unreached);
-// One row a host and sensor, for machines.
+// One row per host and sensor, for programs.
 [[nodiscard]] SensorsReport sensor_rows(const Inventory& inventory, const SensorFleet& fleet, const std::string& kind,
                                         bool only_bad, const std::vector<Unreached>& unreached);
 

@@ -28,15 +28,15 @@ SensorReading inlet(double celsius, Health health = Health::ok) {
   return {"Inlet Temp", "temperature", celsius, "C", health, 45, std::nullopt};
 }
 
-// Iglewicz and Hoaglin (1993) work through this sample: median 3.15, MAD 0.44 or so; the 10.7 alone is far.
-TEST(SensorOutliers, TheFarOneIsFound) {
+// Worked example of Iglewicz and Hoaglin (1993): median 3.15, MAD about 0.44; only 10.7 is an outlier.
+TEST(SensorOutliers, FarValueIsFound) {
   const std::vector<double> values = {2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3};
-  // Median 2.45, distances' median 0.15: 8.2 is (5.75 / 0.22239) = 25.9 away.
+  // Median 2.45, median of the distances 0.15: 8.2 is (5.75 / 0.22239) = 25.9 away.
   EXPECT_THAT(outliers_of(values), ElementsAre(8, 9));
 }
 
-TEST(SensorOutliers, TheRuleIsStrictAtThreeAndAHalf) {
-  // Five at -1, five at 1 and the one asked about: median 1 or less by one step; MAD is 1 by algebra for x beyond 1.
+TEST(SensorOutliers, ThresholdIsStrictlyAboveThreeAndAHalf) {
+  // Five at -1, five at 1 and the value under test: median 1 or less by one step; MAD is 1 by algebra for x beyond 1.
   std::vector<double> values = {-1, -1, -1, -1, -1, 0, 1, 1, 1, 1, 1};
   values[5] = 0;
   EXPECT_THAT(outliers_of(values), IsEmpty());
@@ -48,7 +48,7 @@ TEST(SensorOutliers, TheRuleIsStrictAtThreeAndAHalf) {
 
 TEST(SensorOutliers, EqualValuesHaveNone) { EXPECT_THAT(outliers_of(std::vector<double>(50, 25.0)), IsEmpty()); }
 
-TEST(SensorOutliers, WhereMostAreEqualTheMeanDeviationStandsIn) {
+TEST(SensorOutliers, MeanDeviationIsUsedIfMostValuesAreEqual) {
   std::vector<double> values(99, 25.0);
   values.push_back(90.0);
   EXPECT_THAT(outliers_of(values), ElementsAre(99));
@@ -62,7 +62,7 @@ TEST(SensorOutliers, FewValuesHaveNone) {
   EXPECT_THAT(outliers_of({}), IsEmpty());
 }
 
-TEST(Sensors, LowestMedianHighestAndWho) {
+TEST(Sensors, LowestMedianAndHighestAreShownWithDevices) {
   const Inventory inventory = machines(4);
   SensorFleet fleet(inventory);
   fleet.add(2, {inlet(31)});
@@ -79,7 +79,7 @@ TEST(Sensors, LowestMedianHighestAndWho) {
   EXPECT_EQ(fleet.limits(series[0].samples[0].limits).high_critical, 45);
 }
 
-TEST(Sensors, WhatIsNoNumberIsNotReadable) {
+TEST(Sensors, NonNumbersAreUnreadable) {
   const Inventory inventory = machines(3);
   SensorFleet fleet(inventory);
   fleet.add(0, {inlet(std::numeric_limits<double>::quiet_NaN())});
@@ -90,7 +90,7 @@ TEST(Sensors, WhatIsNoNumberIsNotReadable) {
   EXPECT_FALSE(summary.median.has_value());
 }
 
-TEST(Sensors, CriticalComesFirstThenWarningsThenOutliers) {
+TEST(Sensors, RowsAreCriticalThenWarningsThenOutliers) {
   const Inventory inventory = machines(12);
   SensorFleet fleet(inventory);
   for (std::uint32_t i = 0; i < 12; ++i) {
@@ -117,7 +117,7 @@ TEST(Sensors, CriticalComesFirstThenWarningsThenOutliers) {
   EXPECT_EQ(std::get<TableSection>(fans.document.sections.at(0)).rows.size(), 1U);
 }
 
-TEST(Sensors, RowsForMachinesNameDeviceAndSensor) {
+TEST(Sensors, MachineRowsNameDeviceAndSensor) {
   const Inventory inventory = machines(2);
   SensorFleet fleet(inventory);
   fleet.add(1, {inlet(47, Health::critical)});
@@ -142,7 +142,7 @@ TEST(Sensors, ModelsAreNotMixed) {
   EXPECT_EQ(fleet.series("").size(), 2U);
 }
 
-TEST(Sensors, AnEndlessListOfSensorsIsCut) {
+TEST(Sensors, NumberOfSensorsIsBounded) {
   const Inventory inventory = machines(1);
   SensorFleet fleet(inventory);
   std::vector<SensorReading> readings;

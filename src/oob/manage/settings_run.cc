@@ -13,9 +13,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr int kLooks = 6;                             // at what was changed
+constexpr int kLooks = 6;                             // reads to verify a change
 constexpr Duration kLookPause = milliseconds(2'000);  // BMCs restart a service to change it
-constexpr std::uint16_t kAnyPort = 443;               // a UDP connect sends nothing; the port only has to be one
+constexpr std::uint16_t kAnyPort = 443;               // a UDP connect sends nothing; any valid port works
 
 std::string switch_text(const std::optional<bool>& value) { return !value ? "not reported" : *value ? "on" : "off"; }
 
@@ -49,7 +49,7 @@ constexpr std::array<SettingRow, 9> kRows = {{
     {"ntp", "NTP servers", [](const BmcSettings& s) { return list_text(s.ntp, "nowhere"); }},
 }};
 
-// "10.0.0.0/24" and "10.0.0.0/255.255.255.0" are not told apart from text alone; a lone address is a /32.
+// Text of a prefix for comparison: a single address is a /32. A netmask ("10.0.0.0/255.255.255.0") is not converted.
 std::string canonical(const std::string& text) {
   if (const Result<Ipv4Prefix> prefix = parse_ipv4_prefix(text); prefix.ok()) return to_text(*prefix);
   if (const Result<Ipv4> address = parse_ipv4(text); address.ok()) return to_text(*address) + "/32";
@@ -124,7 +124,7 @@ class Changer {
   }
 
  private:
-  // What the BMC shows decides, not what it answered.
+  // The settings read back decide, not the BMC's response.
   DeviceEnding prove(ActionLog& log, const SettingsChange& missing, const Status& sent) {
     std::string last = sent.ok() ? std::string() : told(sent.error().message);
     SettingsChange still = missing;
@@ -195,7 +195,7 @@ Document settings_document(const Inventory& inventory, const SettingsFleet& flee
 std::vector<Ipv4> jump_addresses(const model::Cluster& cluster) {
   std::vector<Ipv4> addresses;
   for (const model::Port& port : cluster.ports()) {
-    // Not their own BMCs (rail 0): those are among the managed.
+    // Without their own BMCs (rail 0): those are managed devices.
     if (port.fabric != model::FabricKind::oob || port.rail == 0 || port.address.bits == 0) continue;
     const model::DeviceGroup& group = cluster.group_of(port.device);
     if (group.pool < 0) continue;
@@ -213,7 +213,7 @@ Result<Ipv4> source_address_toward(const std::string& host) {
   std::array<char, NI_MAXHOST> text{};
   sockaddr_storage ours{};
   socklen_t size = sizeof ours;
-  // A UDP connect only picks the route; nothing is sent.
+  // A UDP connect only selects the route; nothing is sent.
   const Connection made = connect_socket(*found.list, Deadline());
   auto* address = reinterpret_cast<sockaddr*>(&ours);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
   bool good = made.ok() && getsockname(made.socket.get(), address, &size) == 0;
@@ -233,7 +233,7 @@ std::vector<LockOut> lock_outs(const Inventory& inventory, std::span<const std::
     }
     if (!only.targets.empty()) out.push_back(std::move(only));
   }
-  // An empty list lets everyone in.
+  // An empty list allows everyone.
   if (change.firewall && !change.firewall->empty())
     add_firewall_lock_outs(inventory, targets, *change.firewall, jump_hosts, source, out);
   return out;

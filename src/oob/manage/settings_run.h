@@ -1,6 +1,5 @@
-// How BMCs are set up, told once for the fleet; and the changing of it (hardening) as an action with evidence. Two
-// changes can lock everybody out, and are refused beforehand: a firewall without our own addresses in it, and IPMI off
-// where IPMI is the only way in.
+// BMC settings of a fleet, folded by value, and changes to them (hardening) with verification. Two changes can lock
+// everyone out and are refused: a firewall without our own addresses, and disabling IPMI where it is the only access.
 #pragma once
 
 #include <cstdint>
@@ -26,32 +25,32 @@ class SettingsFleet {
   std::map<std::uint32_t, BmcSettings> settings_;
 };
 
-// One row for each setting and distinct value.
+// One row per setting and distinct value.
 [[nodiscard]] Document settings_document(const Inventory& inventory, const SettingsFleet& fleet,
                                          const std::vector<Unreached>& unreached);
 
-// The out-of-band addresses of the servers that people come in through (pools of role `jump`), not those of their BMCs.
+// Out-of-band addresses of the jump hosts (pools of role `jump`), without those of their BMCs.
 [[nodiscard]] std::vector<Ipv4> jump_addresses(const model::Cluster& cluster);
-// The address from which this machine would talk to `host`; an error when there is no way or it is no IPv4 address.
+// The source address of this machine toward `host`; an error if there is no route or it is not an IPv4 address.
 [[nodiscard]] Result<Ipv4> source_address_toward(const std::string& host);
 
-// Why the change must not be made on these devices. Empty: nothing in the way.
+// Why the change must not be made on these devices. Empty: no objections.
 struct LockOut {
   std::vector<std::uint32_t> targets;
   std::string why;
 };
-// `source`: as source_address_toward, passed in for tests.
+// `source`: source_address_toward; a parameter for tests.
 [[nodiscard]] std::vector<LockOut> lock_outs(const Inventory& inventory, std::span<const std::uint32_t> targets,
                                              const SettingsChange& change, const std::vector<Ipv4>& jump_hosts,
                                              const std::function<Result<Ipv4>(const std::string&)>& source);
 
-// The words of a change for the journal and for people: "ipmi off, syslog 10.0.0.1".
+// Text of a change for the journal and for people: "ipmi off, syslog 10.0.0.1".
 [[nodiscard]] std::string describe(const SettingsChange& change);
 [[nodiscard]] bool is_nothing(const SettingsChange& change);
-// What of `change` the settings do not show yet; what the BMC does not tell counts as not shown.
+// The part of `change` that the settings do not show yet; settings that the BMC does not report count as not shown.
 [[nodiscard]] SettingsChange missing_of(const SettingsChange& change, const BmcSettings& settings);
 
-// Only what differs is sent; read back until it shows or ten seconds have passed.
+// Sends only differences; reads back until they show or ten seconds have passed.
 [[nodiscard]] Result<std::vector<DeviceEnding>> change_settings(const Fleet& fleet,
                                                                 std::span<const std::uint32_t> targets,
                                                                 const SettingsChange& change, const std::string& reason,

@@ -20,7 +20,7 @@ struct AccountKey {
 
 std::string shown_name(const std::string& name) { return name.empty() ? "(no name)" : told(name); }
 
-// Those of `all` that are not in `some`; both ascending.
+// Members of `all` that are not in `some`; both ascending.
 std::vector<std::uint32_t> without(const std::vector<std::uint32_t>& all, const std::vector<std::uint32_t>& some) {
   std::vector<std::uint32_t> rest;
   std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(rest));
@@ -51,7 +51,7 @@ class Disabler {
     return std::find_if(users.begin(), users.end(), [&](const BmcUser& user) { return user.name == name_; });
   }
 
-  // A locked account comes back by itself or not at all: it does not count. Neither does one without a name.
+  // A locked account may never be unlocked, so it does not count. Neither does one without a name.
   [[nodiscard]] bool others_can_administer(const std::vector<BmcUser>& users) const {
     return std::any_of(users.begin(), users.end(), [&](const BmcUser& user) {
       return user.name != name_ && !user.name.empty() && user.enabled && !user.locked &&
@@ -119,7 +119,7 @@ Document users_document(const Inventory& inventory, const UserFleet& fleet, cons
                    {.key = "devices", .title = "Devices"},
                    {.key = "missing_on", .title = "Missing on"}};
   for (const auto& [account, targets] : accounts) {
-    // Missing is worth a word where most have it.
+    // A missing account is noted if most devices have it.
     const std::vector<std::uint32_t> missing = without(asked, by_name[account.name]);
     const bool most = missing.size() < asked.size() / 2 && !missing.empty();
     table.rows.push_back(

@@ -1,5 +1,5 @@
-// The accounts of a whole fleet, told once with the BMCs that have them: an account that only three machines know
-// stands out. And the disabling of an account, which refuses to lock weft or the last administrator out.
+// Accounts of a whole fleet, each listed once with its BMCs: an account on only three machines stands out. Also
+// disables an account, unless that would lock out weft or the last administrator.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class UserFleet {
   std::map<std::uint32_t, std::vector<BmcUser>> users_;
 };
 
-// An IPMI slot that nobody uses: no name and not enabled. Not an account.
+// An unused IPMI slot: no name and not enabled. Not an account.
 [[nodiscard]] bool is_empty_slot(const BmcUser& user);
 // An account without a name that may log in (IPMI 2.0 section 22.26: user 1 is the null user).
 [[nodiscard]] bool is_anonymous(const BmcUser& user);
@@ -33,8 +33,8 @@ class UserFleet {
 [[nodiscard]] Document users_document(const Inventory& inventory, const UserFleet& fleet,
                                       const std::vector<Unreached>& unreached);
 
-// Disables the account `name` wherever there is one. Refused on a device when weft logs in with it, or when no other
-// enabled administrator would be left.
+// Disables the account `name` on every device that has it. Refused on a device if weft logs in with it, or if no other
+// enabled administrator would remain.
 [[nodiscard]] Result<std::vector<DeviceEnding>> disable_user(const Fleet& fleet, std::span<const std::uint32_t> targets,
                                                              const std::string& name, const std::string& reason,
                                                              bool dry_run = false);

@@ -5,7 +5,7 @@
 namespace weft::oob {
 namespace {
 
-// Blade in chassis in rack: nobody builds deeper, and a file that holds a ring must not hang us.
+// Blade in chassis in rack: no real hierarchy is deeper; also bounds the walk if a file contains a cycle.
 constexpr int kMaxLevels = 8;
 
 std::vector<std::uint32_t> dark_within(const Inventory& inventory, const PowerStates& states, std::uint32_t target,

@@ -15,7 +15,7 @@ Error failed(const std::string& path, int code) {
   return {ErrorCode::unavailable, std::generic_category().message(code), path};
 }
 
-// Whether the path still means the file that was opened: the one who held it may have removed it meanwhile.
+// Whether the path still refers to the opened file: the previous holder may have removed it in the meantime.
 bool same_file(const std::string& path, int descriptor) {
   struct stat opened {};
   struct stat named {};

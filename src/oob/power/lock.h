@@ -1,5 +1,5 @@
-// A lock that dies with its process: tells an operation that still runs from one that died. Advisory (flock), on a file
-// beside the journal.
+// A lock released when its process exits: distinguishes a running operation from an interrupted one. Advisory (flock),
+// on a file next to the journal.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock() { release(); }
 
-  // Error conflict: another process, or another thread of this one, holds it. With `wait` it is waited for.
+  // Error conflict: held by another process or another thread of this one. With `wait`, blocks until it is released.
   [[nodiscard]] static Result<FileLock> take(const std::string& path, bool wait);
   [[nodiscard]] bool held() const { return descriptor_ >= 0; }
-  // Removes the file too.
+  // Also removes the file.
   void release();
 
  private:

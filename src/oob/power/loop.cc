@@ -51,7 +51,7 @@ class PowerLoop {
 
  private:
   enum class Reach : std::uint8_t { reached, unsupported, late, exhausted, ended };
-  // silent: proven to have had no effect. unproven: no effect was seen, and none would be.
+  // silent: proven to have had no effect. unproven: no effect was seen, and none can be verified.
   enum class Change : std::uint8_t { changed, left_off, unsupported, declined, silent, unproven, ended };
 
   static PowerOutcome ends(PowerEnd end, std::string reason, std::string next = {}) {
@@ -99,7 +99,7 @@ class PowerLoop {
   PowerWatch watch_;
 };
 
-// Verbs that say where to end up: on and off.
+// Verbs that name a target state: on and off.
 PowerOutcome PowerLoop::plain(PowerState goal, ResetAction action) {
   if (!watch_.look_settled()) return nothing_sent();
   watch_.compare_with(watch_.now_is());
@@ -136,10 +136,10 @@ PowerOutcome PowerLoop::soft() {
   return give_up(PowerState::off);
 }
 
-// Whether the next attempt of a repeatable action is due.
+// Whether the next attempt of an idempotent action is due.
 bool PowerLoop::ripe(int tries, Duration wait) {
   if (!watch_.settled()) return false;
-  // On its way somewhere: it is left alone for a while.
+  // In transition: leave it alone for a while.
   if (passing(watch_.reading().state) && watch_.settled_for() < options_.silent_window) return false;
   return tries == 0 || (tries < options_.most_sends && watch_.since_sent() >= wait);
 }
@@ -158,7 +158,7 @@ PowerLoop::Reach PowerLoop::reach(PowerState goal, ResetAction action, Duration 
       if (sent == Sent::not_sent) return Reach::ended;
       if (sent == Sent::unsupported) return Reach::unsupported;
       const Duration longer = options_.repeat_after * (std::int64_t{1} << std::min(tries, 16));
-      // "Not now" is often over in seconds, but not in one.
+      // "Not now" is often over in seconds, but not within one.
       wait = sent == Sent::declined ? watch_.backoff(tries + 3) : longer;
       ++tries;
     }
@@ -170,7 +170,7 @@ PowerOutcome PowerLoop::restart() {
   do {
     if (!watch_.look_settled()) return nothing_sent();
   } while (passing(watch_.reading().state));
-  // IPMI 2.0, 28.3: a machine that is off answers a cycle with D5h, or does as if it had been told On.
+  // IPMI 2.0, 28.3: a machine that is off answers a cycle with D5h, or acts as for On.
   if (watch_.settled(PowerState::off)) return not_done("is off", "use on");
   if (!watch_.settled(PowerState::on))
     return not_done("its BMC does not report the power state", "check the machine, then use off and on");
@@ -185,16 +185,16 @@ PowerOutcome PowerLoop::restart() {
     return judge(missing ? Change::unsupported : disturb(ResetAction::force_restart, false), false);
   }
   Change change = lacks(ResetAction::power_cycle) ? Change::unsupported : disturb(ResetAction::power_cycle, false);
-  // A PowerCycle that is missing, or that was proven to do nothing, is made of its parts.
+  // A PowerCycle that is unsupported, or was proven to have no effect, is replaced by ForceOff and On.
   if (change != Change::unsupported && change != Change::silent) return judge(change, false);
   change = disturb(ResetAction::force_off, false);
   return change == Change::left_off ? back_on(true) : judge(change, false);
 }
 
-// The step of the journal may have been sent or not. It is not sent again; what it led to is looked for.
+// The step in the journal may have been sent or not. It is not repeated; its effect is checked.
 PowerOutcome PowerLoop::resumed(const PowerResume& resume) {
   watch_.compare_with(resume.before);
-  // On is sent only after off was seen, and may be repeated.
+  // On is sent only after off was seen, and is idempotent.
   if (resume.action == ResetAction::on) return back_on(false);
   const Change change = disturb(resume.action, true);
   if (change == Change::left_off && resume.action == ResetAction::force_off) return back_on(true);
@@ -236,7 +236,7 @@ PowerOutcome PowerLoop::judge(Change change, bool resumed) {
   return unknown("nothing shows that it restarted", resend_text());
 }
 
-// The machine was seen off, and is to be on in the end.
+// The machine was seen off, and must end up on.
 PowerOutcome PowerLoop::back_on(bool hold) {
   if (hold) (void)watch_.pause(options_.hold);
   const Reach end = reach(PowerState::on, ResetAction::on, options_.deadline);
@@ -254,20 +254,19 @@ PowerOutcome PowerLoop::back_on(bool hold) {
                  "run on, then check its console");
 }
 
-// After the BMC said no: whether the machine is still as it was, so that asking again does no harm.
+// After the BMC rejected it: whether the machine is unchanged, so a retry is safe.
 PowerLoop::Change PowerLoop::decline(int tries) {
   if (!watch_.pause(watch_.backoff(tries + 2)) || !watch_.look_settled()) return Change::ended;
   return watch_.settled(watch_.before().state) && !watch_.restarted() ? Change::declined : Change::unproven;
 }
 
-// The BMC tells neither boot id nor progress, and nobody else does.
+// The BMC reports neither boot id nor progress, and there is no other source.
 bool PowerLoop::blind() const {
   return !options_.probe && (watch_.before().boot_id.empty() || watch_.reading().boot_id.empty()) &&
          (!boot_progress_rank(watch_.before().boot_progress) || !boot_progress_rank(watch_.reading().boot_progress));
 }
 
-// Ends what runs on the machine, once, and looks for what comes of it. Again only when the machine is proven to be as
-// it was.
+// Sends a disruptive action once and waits for its effect. Repeats it only if the machine is proven to be unchanged.
 PowerLoop::Change PowerLoop::disturb(ResetAction action, bool already_sent) {
   bool out = already_sent;
   int tries = 0;
@@ -295,7 +294,7 @@ PowerLoop::Change PowerLoop::disturb(ResetAction action, bool already_sent) {
         (action == ResetAction::force_off || watch_.settled_for() >= options_.off_window))
       return Change::left_off;
     if (watch_.since_sent() < options_.silent_window || !watch_.settled(PowerState::on)) continue;
-    if (watch_.restarted()) continue;  // the probe is waited for
+    if (watch_.restarted()) continue;  // wait for the probe
     if (already_sent || blind()) return Change::unproven;
     if (!watch_.proven_unchanged()) continue;
     watch_.add(EvidenceKind::no_effect, std::string(to_text(action)));
@@ -416,7 +415,7 @@ Result<std::function<Result<std::string>(const std::string&, Duration)>> program
             word.replace(at, 2, host);
         }
         request.limit = limit;
-        request.most_output = 4'096;  // a boot id, perhaps after a banner
+        request.most_output = 4'096;  // a boot id, possibly after a banner
         request.stopped = [&clock] { return clock.stopped(); };
         const Result<ProcessOutcome> outcome = run_process(request);
         if (!outcome.ok()) return outcome.error();

@@ -49,7 +49,7 @@ class PowerLoopTest : public testing::Test {
 
 using Actions = std::vector<ResetAction>;
 
-TEST_F(PowerLoopTest, OnAnnouncesSendsAndSees) {
+TEST_F(PowerLoopTest, OnIsJournaledSentAndVerified) {
   const PowerOutcome outcome = run(PowerVerb::on, false);
   EXPECT_EQ(outcome.end, PowerEnd::done);
   EXPECT_EQ(outcome.reason, "is on");
@@ -71,7 +71,7 @@ TEST_F(PowerLoopTest, OnAnnouncesSendsAndSees) {
   EXPECT_EQ(machine_->sessions(), 0);
 }
 
-TEST_F(PowerLoopTest, WhatIsAlreadyThereIsLeftAlone) {
+TEST_F(PowerLoopTest, ReachedStateIsNotChanged) {
   EXPECT_EQ(run(PowerVerb::on, true).reason, "was already on");
   EXPECT_TRUE(sent().empty());
   EXPECT_EQ(run(PowerVerb::off, false).reason, "was already off");
@@ -110,7 +110,7 @@ TEST_F(PowerLoopTest, OffThenOnIsEvidence) {
   EXPECT_TRUE(shows(outcome, EvidenceKind::state_seen, "off"));
 }
 
-TEST_F(PowerLoopTest, WithoutAnyEvidenceItIsUnknown) {
+TEST_F(PowerLoopTest, RestartWithoutEvidenceIsUnknown) {
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.no_boot_id = true, .no_boot_progress = true});
   EXPECT_EQ(outcome.end, PowerEnd::unknown);
   EXPECT_NE(outcome.reason.find("reports nothing that shows a restart"), std::string::npos);
@@ -118,7 +118,7 @@ TEST_F(PowerLoopTest, WithoutAnyEvidenceItIsUnknown) {
   EXPECT_EQ(sent().size(), 1U);
 }
 
-TEST_F(PowerLoopTest, TheProbeIsEvidenceAndIsRequired) {
+TEST_F(PowerLoopTest, ProbeIsEvidenceAndIsRequired) {
   options_.probe = [this](const std::string& host, Duration) {
     EXPECT_EQ(host, "n1");
     return machine_->host_boot_id();
@@ -126,12 +126,12 @@ TEST_F(PowerLoopTest, TheProbeIsEvidenceAndIsRequired) {
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.no_boot_id = true, .no_boot_progress = true});
   EXPECT_EQ(outcome.end, PowerEnd::done);
   EXPECT_TRUE(shows(outcome, EvidenceKind::probe, "host-boot-1 to host-boot-2"));
-  EXPECT_GE(outcome.took, seconds(60));  // the time that the system takes to come up
-  // The BMC tells of a boot that the host knows nothing of.
+  EXPECT_GE(outcome.took, seconds(60));  // boot time of the OS
+  // The BMC reports a boot that the host does not confirm.
   options_.probe = [](const std::string&, Duration) -> Result<std::string> { return std::string("same"); };
   EXPECT_EQ(run(PowerVerb::reset, true).end, PowerEnd::unknown);
   EXPECT_EQ(sent().size(), 1U);
-  // A host that does not come up is not on.
+  // A host that does not boot is not on.
   options_.probe = [](const std::string&, Duration) -> Result<std::string> {
     return Error{ErrorCode::unavailable, "no answer", "n1"};
   };
@@ -160,7 +160,7 @@ TEST_F(PowerLoopTest, SilentAcceptIsProvenAndRepeated) {
   ASSERT_EQ(sent().size(), 2U);
   EXPECT_GE(machine_->resets()[1].at - machine_->resets()[0].at, options_.silent_window);
   EXPECT_EQ(machine_->losses(), 1);
-  // A PowerCycle that does nothing is made of its parts.
+  // A PowerCycle without effect is replaced by ForceOff and On.
   EXPECT_EQ(run(PowerVerb::cycle, true, {.silent_accepts = 1}).end, PowerEnd::done);
   EXPECT_EQ(sent(), (Actions{ResetAction::power_cycle, ResetAction::force_off, ResetAction::on}));
 }
@@ -172,7 +172,7 @@ TEST_F(PowerLoopTest, SilentAcceptWithoutBootIdIsNeverRepeated) {
   }
 }
 
-TEST_F(PowerLoopTest, SilentForEver) {
+TEST_F(PowerLoopTest, PersistentSilentAcceptIsNotDone) {
   EXPECT_EQ(run(PowerVerb::on, false, {.silent_accepts = -1}).end, PowerEnd::not_done);
   EXPECT_EQ(run(PowerVerb::off, true, {.silent_accepts = -1}).end, PowerEnd::not_done);
   options_.deadline = seconds(3'600);
@@ -182,7 +182,7 @@ TEST_F(PowerLoopTest, SilentForEver) {
   EXPECT_EQ(sent().size(), 5U);
 }
 
-TEST_F(PowerLoopTest, WrongResetIsSaid) {
+TEST_F(PowerLoopTest, WrongResetIsReported) {
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.wrong_reset = true});
   EXPECT_EQ(outcome.end, PowerEnd::not_done);
   EXPECT_EQ(outcome.reason, "the reset left it off");
@@ -193,14 +193,14 @@ TEST_F(PowerLoopTest, WrongResetIsSaid) {
   EXPECT_EQ(sent(), (Actions{ResetAction::force_restart, ResetAction::on}));
 }
 
-TEST_F(PowerLoopTest, ACycleThatEndsAsOffIsFinished) {
+TEST_F(PowerLoopTest, CycleThatEndsAsOffIsPoweredOn) {
   const PowerOutcome outcome = run(PowerVerb::cycle, true, {.wrong_reset = true});
   EXPECT_EQ(outcome.end, PowerEnd::done);
   EXPECT_EQ(sent(), (Actions{ResetAction::power_cycle, ResetAction::on}));
   EXPECT_TRUE(machine_->is_on());
 }
 
-TEST_F(PowerLoopTest, WithoutPowerCycleItIsOffHoldOn) {
+TEST_F(PowerLoopTest, UnsupportedPowerCycleIsOffHoldOn) {
   for (const bool hides : {false, true}) {
     const PowerOutcome outcome = run(PowerVerb::cycle, true, {.no_power_cycle = true, .hides_actions = hides});
     EXPECT_EQ(outcome.end, PowerEnd::done);
@@ -212,11 +212,11 @@ TEST_F(PowerLoopTest, WithoutPowerCycleItIsOffHoldOn) {
   EXPECT_EQ(run(PowerVerb::reset, true, {.no_force_restart = true}).next, "use cycle");
 }
 
-TEST_F(PowerLoopTest, SlowBmcIsWaitedFor) {
+TEST_F(PowerLoopTest, SlowBmcIsPolledUntilItActs) {
   for (const PowerVerb verb : {PowerVerb::off, PowerVerb::cycle, PowerVerb::reset}) {
     EXPECT_EQ(run(verb, true, {.latency = seconds(8), .off_time = seconds(25), .reset_time = seconds(25)}).end,
               PowerEnd::done);
-    EXPECT_LE(sent().size(), verb == PowerVerb::off ? 3U : 1U);  // only ForceOff may be repeated
+    EXPECT_LE(sent().size(), verb == PowerVerb::off ? 3U : 1U);  // only ForceOff may be retried
     EXPECT_EQ(machine_->losses(), 1);
   }
 }
@@ -233,7 +233,7 @@ TEST_F(PowerLoopTest, SessionLimitsAndLostSessions) {
   EXPECT_FALSE(full.reached);
 }
 
-TEST_F(PowerLoopTest, FlappingStateIsNotBelieved) {
+TEST_F(PowerLoopTest, FlappingStateIsNotTrusted) {
   EXPECT_EQ(run(PowerVerb::on, false, {.flaps = 10}).end, PowerEnd::done);
   EXPECT_TRUE(machine_->is_on());
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.flaps = -1});
@@ -251,7 +251,7 @@ TEST_F(PowerLoopTest, DeadBmc) {
   EXPECT_LE(outcome.took, options_.deadline + seconds(1));
 }
 
-TEST_F(PowerLoopTest, ARefusedLoginIsNotTriedAgain) {
+TEST_F(PowerLoopTest, RefusedLoginIsNotRetried) {
   int dials = 0;
   before_call_ = [&](const std::string& call) -> std::optional<Error> {
     if (call == "dial") ++dials;
@@ -277,8 +277,8 @@ TEST_F(PowerLoopTest, StuckMachines) {
   EXPECT_EQ(std::count(actions.begin(), actions.end(), ResetAction::power_cycle), 1);
 }
 
-TEST_F(PowerLoopTest, ABmcThatLiesIsSeenThroughByItsBootIdOnly) {
-  // Says "on" whatever happens. A reset that ended as off cannot be told by the state, but no boot is seen either.
+TEST_F(PowerLoopTest, WrongStateIsDetectedOnlyByBootId) {
+  // Always reports "on". The state cannot show a reset that ended as off, but no boot is seen either.
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.wrong_reset = true, .lie = PowerState::on});
   EXPECT_NE(outcome.end, PowerEnd::done);
   const PowerOutcome off = run(PowerVerb::off, true, {.lie = PowerState::on});
@@ -288,7 +288,7 @@ TEST_F(PowerLoopTest, ABmcThatLiesIsSeenThroughByItsBootIdOnly) {
   EXPECT_TRUE(sent().empty());
 }
 
-TEST_F(PowerLoopTest, LostAnswersAreNotAnswered) {
+TEST_F(PowerLoopTest, CommandIsNotResentAfterLostResponse) {
   for (const PowerVerb verb : {PowerVerb::cycle, PowerVerb::reset}) {
     const PowerOutcome outcome = run(verb, true, {.lost_answers = 1});
     EXPECT_EQ(outcome.end, PowerEnd::done);
@@ -297,7 +297,7 @@ TEST_F(PowerLoopTest, LostAnswersAreNotAnswered) {
   }
 }
 
-TEST_F(PowerLoopTest, DeclinedIsTriedAgain) {
+TEST_F(PowerLoopTest, RejectedResetIsRetried) {
   const PowerOutcome outcome = run(PowerVerb::cycle, true, {.declined_resets = 2});
   EXPECT_EQ(outcome.end, PowerEnd::done);
   EXPECT_EQ(sent().size(), 3U);
@@ -321,7 +321,7 @@ TEST_F(PowerLoopTest, SoftAndForce) {
   EXPECT_EQ(run(PowerVerb::soft, true, {.no_graceful = true}).end, PowerEnd::done);
 }
 
-TEST_F(PowerLoopTest, NothingIsSentThatTheJournalDoesNotHave) {
+TEST_F(PowerLoopTest, NothingIsSentWithoutJournalEntry) {
   class FullJournal final : public Journal {
    public:
     Status append(JournalEntry) override { return Error{ErrorCode::unavailable, "no space left", path_}; }
@@ -343,7 +343,7 @@ TEST_F(PowerLoopTest, NothingIsSentThatTheJournalDoesNotHave) {
   EXPECT_TRUE(world.machine("n1").resets().empty());
 }
 
-TEST_F(PowerLoopTest, AStopLeavesItOpen) {
+TEST_F(PowerLoopTest, StopLeavesOperationOpen) {
   int looks = 0;
   before_call_ = [&](const std::string& call) -> std::optional<Error> {
     if (call == "power" && ++looks == 4) clock_.stop();
@@ -358,7 +358,7 @@ TEST_F(PowerLoopTest, AStopLeavesItOpen) {
   EXPECT_EQ(machine_->sessions(), 0);
 }
 
-TEST_F(PowerLoopTest, ResumedCycleAndResetAreLookedAtOnly) {
+TEST_F(PowerLoopTest, ResumedCycleAndResetAreOnlyVerified) {
   const PowerBefore before{PowerState::on, "boot-0", "OSRunning", ""};
   const PowerBefore same{PowerState::on, "boot-1", "OSRunning", ""};
   for (const PowerVerb verb : {PowerVerb::cycle, PowerVerb::reset}) {
@@ -372,14 +372,14 @@ TEST_F(PowerLoopTest, ResumedCycleAndResetAreLookedAtOnly) {
     EXPECT_NE(outcome.next.find("run " + std::string(to_text(verb)) + " again"), std::string::npos);
     EXPECT_TRUE(sent().empty());
   }
-  // Left off: a cycle is finished, a reset is told.
+  // Left off: a cycle is finished, a reset is reported.
   const PowerResume cycle{ResetAction::force_off, same};
   EXPECT_EQ(run(PowerVerb::cycle, false, {}, &cycle).end, PowerEnd::done);
   EXPECT_EQ(sent(), Actions{ResetAction::on});
   const PowerResume reset{ResetAction::force_restart, same};
   EXPECT_EQ(run(PowerVerb::reset, false, {}, &reset).end, PowerEnd::not_done);
   EXPECT_TRUE(sent().empty());
-  // On was announced: off had been seen.
+  // On was journaled, so off had been seen.
   const PowerResume last{ResetAction::on, {PowerState::off, "boot-1", "", ""}};
   EXPECT_EQ(run(PowerVerb::cycle, true, {}, &last).end, PowerEnd::done);
   EXPECT_TRUE(sent().empty());
@@ -387,7 +387,7 @@ TEST_F(PowerLoopTest, ResumedCycleAndResetAreLookedAtOnly) {
   EXPECT_EQ(sent(), Actions{ResetAction::on});
 }
 
-TEST_F(PowerLoopTest, IntentsComeBackFromTheJournal) {
+TEST_F(PowerLoopTest, IntentsAreReadFromTheJournal) {
   (void)run(PowerVerb::cycle, true);
   const std::optional<PowerResume> resume = resume_of(entries(Phase::intent).front());
   ASSERT_TRUE(resume.has_value());

@@ -52,7 +52,7 @@ class Planner {
   }
 
  private:
-  // Nobody can tell how long a chassis or a PDU takes until what hangs on it can be switched on.
+  // The time from powering on a chassis or a PDU until its devices can be powered on is unknown.
   Status keep_apart() const {
     for (const std::uint32_t target : targets_) {
       for (const std::uint32_t source : power_sources(inventory_, target)) {
@@ -83,14 +83,14 @@ class Planner {
     targets_ = std::move(kept);
   }
 
-  // Servers of the control plane lead: the others ask them for their work.
+  // Control-plane servers come first: the others depend on them.
   void order_for_start() {
     std::stable_partition(targets_.begin(), targets_.end(),
                           [this](std::uint32_t target) { return inventory_.targets()[target].control; });
   }
 
-  // What a device may draw from one of its sources, which are indices into plan_.sources. When one of its feeds fails
-  // the others share its draw: one of two carries it in full. PDUs of one feed share that feed's part.
+  // The maximum draw of a device from one of its sources, which are indices into plan_.sources. If one of its feeds
+  // fails, the others share its draw: one of two carries it in full. PDUs of one feed share that feed's part.
   struct Lean {
     std::size_t source = 0;
     Power draw{};
@@ -143,14 +143,14 @@ class Planner {
       if (!starts[target] || fits(target)) kept.push_back(target);
     }
     targets_ = std::move(kept);
-    // Those that are not touched say nothing.
+    // Omit sources that the plan does not load.
     std::erase_if(plan_.sources,
                   [](const SourceLoad& source) { return source.starting.count() == 0 && !source_full(source); });
   }
 
   static bool source_full(const SourceLoad& source) { return source.running >= source.allowed; }
 
-  // Takes its place in the budgets, or is refused.
+  // Reserves its draw in the budgets, or is refused.
   bool fits(std::uint32_t target) {
     const Target& device = inventory_.targets()[target];
     const std::vector<Lean> leans = leans_of(device);
@@ -176,7 +176,7 @@ class Planner {
     plan_.waves.push_back(std::move(wave));
   }
 
-  // First wave in which all its feeds have a start to spare.
+  // First wave in which all its feeds have a free start slot.
   void in_waves() {
     if (!limits_.stagger || limits_.starts == 0) {
       one_wave();
@@ -191,7 +191,7 @@ class Planner {
       const Target& device = inventory_.targets()[target];
       std::vector<Starts*> on;
       for (const int feed : device.feeds) on.push_back(&feeds[feed]);
-      if (on.empty()) on.push_back(&feeds[-1]);  // on no feed that is known: they share one
+      if (on.empty()) on.push_back(&feeds[-1]);  // on no known feed: they share one
       std::size_t wave = 0;
       for (const Starts* starts : on) wave = std::max(wave, starts->first_free);
       const auto full = [&](const Starts* starts) {
@@ -210,7 +210,7 @@ class Planner {
     }
   }
 
-  // What hangs on others goes before them.
+  // Dependents come before their sources.
   void leaves_first() {
     std::map<std::size_t, PowerWave, std::greater<>> by_depth;
     for (const std::uint32_t target : targets_) {

@@ -1,7 +1,7 @@
-// In which order a power verb goes over many devices. Switching on is staggered: no feed and no PDU is asked for more
-// than its share of the rating, and only so many devices start on a feed at a time, because supplies draw an inrush of
-// several times their current. What hangs on something that is off is refused with what to do first; a device and what
-// it gets its power from are not switched on by one command, because nobody can tell how long the upper one takes.
+// Order in which a power verb is applied to many devices. Powering on is staggered: no feed or PDU is loaded above its
+// share of the rating, and the number of devices that start at once per feed is limited, because supplies draw an
+// inrush of several times their current. Devices below a powered-off source are refused with the required first step; a
+// device and its power source cannot be powered on by one command, because the startup time of the source is unknown.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 namespace weft::oob {
 
 struct PlanLimits {
-  // Of a rating that may be drawn. The catalog's ratings are what a PDU carries for hours: 80 % of its overcurrent
-  // device already (NEC 210.20(A) and 215.3, the factor of 125 % turned round).
+  // Share of a rating that may be drawn. The catalog's ratings are the continuous load of a PDU: already 80 % of its
+  // overcurrent device (NEC 210.20(A) and 215.3, the inverse of the 125 % factor).
   int percent = 100;
-  std::uint32_t starts = 64;              // devices that start at the same time on one feed
+  std::uint32_t starts = 64;              // devices that may start at the same time on one feed
   Duration settle = milliseconds(2'000);  // after a wave is on and before the next: inrush is over in well under 1 s
   bool stagger = true;
 };
 
 struct PowerWave {
   std::vector<std::uint32_t> targets{};
-  Power draw{};  // of those that start, at most
+  Power draw{};  // maximum, of the devices that start
 };
 
 enum class PlanProblem : std::uint8_t { dark, budget };
@@ -37,12 +37,12 @@ struct PlanRefusal {
   std::string next{};
 };
 
-// A feed, or a PDU of a known rating, that devices are to be started on.
+// A feed, or a PDU of known rating, on which devices are started.
 struct SourceLoad {
   std::string name{};
   Power rating{};
   Power allowed{};
-  Power running{};   // before: the greatest draw of what is on or may be
+  Power running{};   // before: the maximum draw of devices that are or may be on
   Power starting{};  // of the devices that the plan starts
 };
 
@@ -50,13 +50,13 @@ struct PowerPlan {
   PowerVerb verb = PowerVerb::on;
   std::vector<PowerWave> waves{};
   std::vector<PlanRefusal> refused{};
-  std::vector<std::uint32_t> dependents{};  // off, soft, cycle: not named, but hit with those that are
+  std::vector<std::uint32_t> dependents{};  // off, soft, cycle: not named, but affected with those that are
   std::vector<SourceLoad> sources{};        // on only
 };
 
-// `states`: of all targets, as far as they are known. A device whose state is not known counts as running, at its
-// greatest draw, and in full on each of two feeds: when one fails, the other carries everything.
-// Error (refused): a device is named together with one that it gets its power from.
+// `states`: of all targets, as far as known. A device in an unknown state counts as running, at its maximum draw, and
+// in full on each of two feeds: if one fails, the other carries everything. Error (refused): a device is named together
+// with one of its power sources.
 [[nodiscard]] Result<PowerPlan> plan_power(const Inventory& inventory, PowerVerb verb,
                                            std::span<const std::uint32_t> targets, const PowerStates& states,
                                            const PlanLimits& limits = {});

@@ -10,7 +10,7 @@
 namespace weft::oob {
 namespace {
 
-// chassis1 holds n1 and n2 and hangs on pdu1 and pdu2; n3 hangs on both PDUs, n4 on pdu1 alone.
+// chassis1 contains n1 and n2 and is fed by pdu1 and pdu2; n3 is fed by both PDUs, n4 by pdu1 alone.
 class PowerPlanTest : public testing::Test {
  protected:
   PowerPlanTest() {
@@ -51,7 +51,7 @@ TEST_F(PowerPlanTest, SourcesAndDependents) {
   EXPECT_EQ(dependents(inventory_, at({"pdu1", "pdu2"})), at({"chassis1", "n1", "n2", "n3", "n4"}));
 }
 
-TEST_F(PowerPlanTest, ARingInTheFileEnds) {
+TEST_F(PowerPlanTest, CycleInTheFileTerminates) {
   std::vector<Target> targets = {fake_target("a"), fake_target("b")};
   targets[0].parent = 1;
   targets[1].parent = 0;
@@ -60,7 +60,7 @@ TEST_F(PowerPlanTest, ARingInTheFileEnds) {
   EXPECT_TRUE(dark_by(ring, {PowerState::on, PowerState::on}, 0).empty());
 }
 
-TEST_F(PowerPlanTest, AnOffAncestorIsOff) {
+TEST_F(PowerPlanTest, DeviceBelowOffAncestorIsOff) {
   off("chassis1");
   EXPECT_EQ(dark_by(inventory_, states_, *inventory_.find("n1")), at({"chassis1"}));
   states_.assign(states_.size(), PowerState::on);
@@ -83,7 +83,7 @@ TEST_F(PowerPlanTest, AncestorAndDescendantAreNotSwitchedOnTogether) {
   EXPECT_TRUE(plan_power(inventory_, PowerVerb::on, at({"pdu2", "n4"}), states_).ok());
 }
 
-TEST_F(PowerPlanTest, OffGoesFromTheLeavesToTheRoot) {
+TEST_F(PowerPlanTest, OffIsOrderedFromLeavesToRoot) {
   const Result<PowerPlan> plan = plan_power(inventory_, PowerVerb::off, at({"pdu1", "chassis1", "n1", "n3"}), states_);
   ASSERT_TRUE(plan.ok());
   ASSERT_EQ(plan->waves.size(), 3U);
@@ -95,7 +95,7 @@ TEST_F(PowerPlanTest, OffGoesFromTheLeavesToTheRoot) {
   EXPECT_NE(shown.find("dependents that also lose power: n[2,4] (2)"), std::string::npos) << shown;
 }
 
-TEST_F(PowerPlanTest, WhatHangsOnSomethingOffIsLeftOut) {
+TEST_F(PowerPlanTest, DevicesBelowOffSourcesAreLeftOut) {
   off("chassis1");
   const Result<PowerPlan> plan = plan_power(inventory_, PowerVerb::on, at({"n1", "n3"}), states_);
   ASSERT_TRUE(plan.ok());
@@ -128,8 +128,8 @@ std::vector<std::uint32_t> first(std::uint32_t count) {
   return targets;
 }
 
-TEST(PowerBudget, NeverMoreThanTheShareOfARating) {
-  // 80 % of 100 kW carries 8 servers of 10 kW, in full on each feed: the other one may fail.
+TEST(PowerBudget, DrawNeverExceedsShareOfRating) {
+  // 80 % of 100 kW carries 8 servers of 10 kW, in full on each feed, because the other one may fail.
   const Inventory inventory = two_feeds(10, watts(100'000));
   const PowerStates off(10, PowerState::off);
   const Result<PowerPlan> plan = plan_power(inventory, PowerVerb::on, first(10), off, {.percent = 80});
@@ -141,17 +141,17 @@ TEST(PowerBudget, NeverMoreThanTheShareOfARating) {
   EXPECT_EQ(plan->refused[0].problem, PlanProblem::budget);
   EXPECT_EQ(plan->refused[0].reason,
             "feed 0 has no power budget left for 10kW: 80kW of 80kW (80 % of 100kW) are in use");
-  // What is not known to be off counts as running.
+  // Devices in an unknown state count as running.
   PowerStates unknown(10, PowerState::unknown);
   EXPECT_EQ(plan_power(inventory, PowerVerb::on, first(2), unknown, {.percent = 80})->refused.size(), 2U);
   EXPECT_EQ(plan_power(inventory, PowerVerb::on, first(2), off)->refused.size(), 0U);
-  // A device that is on needs no room.
+  // A device that is on needs no headroom.
   unknown[0] = PowerState::on;
   EXPECT_EQ(plan_power(inventory, PowerVerb::on, first(1), unknown)->refused.size(), 0U);
   EXPECT_EQ(plan_power(inventory, PowerVerb::on, first(10), off, {.stagger = false})->refused.size(), 0U);
 }
 
-TEST(PowerBudget, PdusOfOneFeedShareItsPart) {
+TEST(PowerBudget, PdusOfOneFeedShareItsLoad) {
   // Two PDUs of 10 kW on each of two feeds, one server of 16 kW on all four: 8 kW on each is 80 %.
   for (const std::int64_t draw : {16'000, 16'002}) {
     std::vector<Target> targets;
@@ -174,7 +174,7 @@ TEST(PowerBudget, PdusOfOneFeedShareItsPart) {
   }
 }
 
-TEST(PowerBudget, OnlySoManyStartOnAFeedAtATime) {
+TEST(PowerBudget, StartsPerFeedAreLimited) {
   std::vector<Target> targets;
   for (std::uint32_t i = 0; i < 300; ++i) {
     targets.push_back(fake_target("n" + std::to_string(i)));
@@ -195,7 +195,7 @@ TEST(PowerBudget, OnlySoManyStartOnAFeedAtATime) {
     for (const auto& [feed, count] : on_feed) EXPECT_LE(count, 7U);
   }
   EXPECT_EQ(times, std::vector<int>(300, 1));
-  EXPECT_EQ(plan->waves.size(), 29U);  // 200 devices lean on each feed: ceil(200 / 7)
+  EXPECT_EQ(plan->waves.size(), 29U);  // 200 devices on each feed: ceil(200 / 7)
   EXPECT_EQ(plan->waves[0].targets[0], 299U);
   EXPECT_EQ(plan_power(inventory, PowerVerb::reset, first(300), states, {.starts = 7})->waves.size(), 1U);
 }

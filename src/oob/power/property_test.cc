@@ -1,5 +1,5 @@
-// What holds for the power loop whatever BMCs do: thousands of random scripts of faults, and a death of the process at
-// every step of an operation.
+// Invariants of the power loop for any BMC behavior: thousands of random fault scripts, and a process crash at every
+// step of an operation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 Duration some_time(RandomStream& random, std::int64_t most_ms) { return milliseconds(random.between(0, most_ms)); }
 
-// Times stay within the silent window: what acts later than that cannot be told from what never acts.
+// Delays stay within the silent window: an effect after it cannot be distinguished from no effect.
 FakeFaults random_faults(RandomStream& random, bool may_lie) {
   FakeFaults faults;
   const auto few = [&](double chance) { return random.chance(chance) ? static_cast<int>(random.between(1, 4)) : 0; };
@@ -57,7 +57,7 @@ std::size_t count_of(const Journal& journal, Phase phase, const std::string& dev
   }));
 }
 
-// No step that ends what runs was sent to a machine that had already been hit.
+// No disruptive step was sent to a machine that had already been interrupted.
 void expect_never_twice(FakeMachine& machine, PowerVerb verb) {
   if (verb != PowerVerb::cycle && verb != PowerVerb::reset) return;
   EXPECT_LE(machine.losses(), 1);
@@ -130,16 +130,16 @@ TEST(PowerProperty, RandomFaults) {
     expect_never_twice(machine, verb);
     EXPECT_EQ(machine.sessions(), 0);
     EXPECT_EQ(count_of(journal, Phase::outcome, "n1"), 1U);
-    // What is done is true, unless the BMC lies or tells the opposite now and then.
+    // "done" is true, unless the BMC reports a wrong state always or now and then.
     if (outcome.end != PowerEnd::done || faults.lie || faults.flaps != 0) continue;
     EXPECT_EQ(machine.is_on(), verb != PowerVerb::off && verb != PowerVerb::soft);
     EXPECT_TRUE(may_lie || machine.losses() == 1);
   }
-  // Each of the three must have been tried, or the test shows nothing.
+  // Each of the three must have occurred, or the test proves nothing.
   for (const int count : ends) EXPECT_GT(count, static_cast<int>(rounds(100)));
 }
 
-// A process that dies at a given step: from then on nothing is written and nothing is answered.
+// A process that dies at a given step: from then on nothing is written and every call fails.
 struct Life {
   int left = 0;
   bool step() { return left > 0 && --left > 0; }
@@ -161,7 +161,7 @@ class MortalJournal final : public Journal {
   Life& life_;
 };
 
-// Runs an operation that dies after `steps`, then resumes until it ends. True when it died at all.
+// Runs an operation that dies after `steps`, then resumes until it ends. True if it died.
 bool live_and_die(std::uint64_t seed, int steps) {
   RandomStream random(seed, "death");
   const auto verb = static_cast<PowerVerb>(random.below(kPowerVerbs));
@@ -206,7 +206,7 @@ bool live_and_die(std::uint64_t seed, int steps) {
   return ever;
 }
 
-TEST(PowerProperty, DeathAtEveryStep) {
+TEST(PowerProperty, CrashAtEveryStep) {
   int deaths = 0;
   for (std::uint64_t seed = 1; seed <= rounds(24) && !testing::Test::HasFailure(); ++seed) {
     for (int steps = 1; steps <= 2'000; ++steps) {

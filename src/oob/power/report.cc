@@ -69,7 +69,7 @@ TableSection by_device(const Inventory& inventory, const PowerReport& report) {
   return table;
 }
 
-// A state between off and on: whether a look met it is chance.
+// A transient state between off and on: whether a poll sees it is random.
 bool passes(const Evidence& item) {
   return item.kind == EvidenceKind::state_seen &&
          (item.text == to_text(PowerState::powering_on) || item.text == to_text(PowerState::powering_off));

@@ -7,7 +7,7 @@ namespace {
 
 Evidence seen(const char* text) { return {.kind = EvidenceKind::state_seen, .text = text}; }
 
-TEST(PowerEvidence, TheSameWayReadsTheSame) {
+TEST(PowerEvidence, EqualSequencesGiveEqualText) {
   const Evidence cycle{.kind = EvidenceKind::accepted, .text = "PowerCycle"};
   const std::string quick = evidence_summary({seen("on"), cycle, seen("off"), seen("on")});
   EXPECT_EQ(quick, "on seen, PowerCycle accepted, off seen, on seen");
@@ -16,7 +16,7 @@ TEST(PowerEvidence, TheSameWayReadsTheSame) {
   EXPECT_EQ(evidence_summary({seen("on"), cycle, seen("off"), seen("off"), seen("on"), seen("on")}), quick);
 }
 
-TEST(PowerEvidence, WhereItStuckIsSaid) {
+TEST(PowerEvidence, FinalTransientStateIsShown) {
   EXPECT_EQ(evidence_summary({seen("off"), seen("powering on")}), "off seen, powering on seen");
   EXPECT_EQ(evidence_summary({seen("powering off")}), "powering off seen");
   EXPECT_EQ(evidence_summary({}), "");

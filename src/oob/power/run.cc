@@ -15,7 +15,7 @@
 namespace weft::oob {
 namespace {
 
-// Beside the journal; "" for a journal in memory, which nobody shares.
+// Next to the journal; "" for a journal in memory, which is not shared.
 std::string lock_path(const Journal& journal, const std::string& name) {
   if (journal.path().empty()) return {};
   const std::size_t slash = journal.path().rfind('/');
@@ -40,7 +40,7 @@ bool truth_of(const Value& map, std::string_view key) {
   return truth != nullptr && *truth;
 }
 
-// An operation as the journal tells it.
+// An operation as recorded in the journal.
 struct Told {
   OpenPower summary;
   std::vector<std::string> hosts;
@@ -63,7 +63,7 @@ PowerOutcome outcome_of(const JournalEntry& entry) {
   return outcome;
 }
 
-// Nothing when it is no power operation, or its beginning makes no sense.
+// Empty if it is not a power operation, or its begin entry is invalid.
 std::optional<Told> told_of(const OpenOperation& operation) {
   const std::optional<PowerVerb> verb = power_verb_of_journal(operation.verb);
   if (!verb) return std::nullopt;
@@ -108,7 +108,7 @@ bool is_running(const Journal& journal, const std::string& operation) {
   return !free.ok() && free.error().code == ErrorCode::conflict;
 }
 
-// What must not be done twice, or to a machine that somebody else has in hand.
+// Verbs that must not run twice, or on a device that another operation uses.
 bool dangerous(PowerVerb verb) { return verb != PowerVerb::on; }
 
 Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) {
@@ -135,7 +135,7 @@ Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) 
   return {};
 }
 
-// Every outcome is in its place before anything runs, so that a stop leaves nothing out.
+// Every outcome has its slot before anything runs, so a stop omits no device.
 class Operation {
  public:
   Operation(const Fleet& fleet, const PowerRequest& request, std::string id) : fleet_(fleet), request_(request) {
@@ -191,7 +191,7 @@ class Operation {
     report_.devices.push_back({target, std::move(outcome), false});
   }
 
-  // `resumes`: beside the targets of the wave, or empty.
+  // `resumes`: parallel to the targets of the wave, or empty.
   void run_wave(const std::vector<std::uint32_t>& targets, const std::vector<PowerResume>& resumes) {
     ++report_.waves;
     const std::size_t first = report_.devices.size();
@@ -229,7 +229,7 @@ class Operation {
       if (device.outcome.stopped) report_.stopped = true;
       if (!device.outcome.journalled) journalled_ = false;
     }
-    // What has no outcome in the journal keeps the operation open.
+    // A device without an outcome in the journal keeps the operation open.
     if (!report_.stopped && journalled_) {
       Value detail = Value::map();
       for (const PowerEnd end : {PowerEnd::done, PowerEnd::not_done, PowerEnd::unknown})
@@ -274,7 +274,7 @@ std::vector<std::uint32_t> all_sources(const Fleet& fleet, const std::vector<std
   return {found.begin(), found.end()};
 }
 
-// Everything on the feeds of devices that found no room.
+// Everything on the feeds of devices that did not fit into the budget.
 std::vector<std::uint32_t> neighbors(const Fleet& fleet, const PowerPlan& plan, const PowerStates& states) {
   std::set<int> feeds;
   for (const PlanRefusal& refusal : plan.refused) {
@@ -338,7 +338,7 @@ bool PowerReport::in_the_dark() const {
 
 Result<PowerPlan> prepare_power(const Fleet& fleet, const PowerRequest& request) {
   PowerStates states(fleet.inventory.targets().size(), PowerState::unknown);
-  // Refusals of the hierarchy need no look at anything.
+  // Refusals by the hierarchy need no reads.
   Result<PowerPlan> plan = plan_power(fleet.inventory, request.verb, request.targets, states, request.limits);
   if (!plan.ok() || request.verb == PowerVerb::off || request.verb == PowerVerb::soft) return plan;
   look_at(fleet, all_sources(fleet, request.targets), states);
@@ -359,7 +359,7 @@ Result<PowerReport> run_operation(const Fleet& fleet, const PowerRequest& reques
   Operation operation(fleet, request, id);
   Result<FileLock> mine = FileLock();
   {
-    // Looking whether somebody has the devices in hand and taking them in hand is one step.
+    // Checking for open operations on the devices and claiming them is atomic.
     const Result<FileLock> one_at_a_time = lock(fleet.journal, {}, true);
     if (!one_at_a_time.ok()) return one_at_a_time.error();
     if (Status alone = check_no_open_operation(fleet, request); !alone.ok()) return alone.error();
@@ -377,7 +377,7 @@ Result<PowerReport> resume_operation(const Fleet& fleet, const std::string& oper
   if (Result<Told> open = find_open(fleet, operation); !open.ok()) return open.error();
   const Result<FileLock> mine = own(fleet, operation);
   if (!mine.ok()) return mine.error();
-  // Read again: it may have gone on until its process let the lock go.
+  // Read again: the operation may have continued until its process released the lock.
   const Result<Told> told = find_open(fleet, operation);
   if (!told.ok()) return told.error();
   with.verb = told->summary.verb;

@@ -1,6 +1,7 @@
-// A power verb over many devices as one operation: planned, journalled from begin to end, in waves, many at a time. A
-// process that dies leaves the operation open; it is resumed from the journal, and what may have been sent already is
-// looked at instead of sent again. While an operation is open, nobody else disturbs its unsettled devices.
+// A power verb on many devices as one operation: planned, journaled from begin to end, in waves, many devices in
+// parallel. If the process dies, the operation stays open and is resumed from the journal; steps that may have been
+// sent are verified instead of repeated. While an operation is open, other operations must not change its unsettled
+// devices.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct PowerRequest {
   PowerVerb verb = PowerVerb::on;
   std::vector<std::uint32_t> targets{};
   std::string reason{};
-  std::string operation{};  // its id, where somebody must know it before it begins; empty: drawn
+  std::string operation{};  // its id, if needed before the operation begins; empty: generated
   PowerOptions options{};
   PlanLimits limits{};
   std::function<void(const PowerProgress&)> progress{};
@@ -45,35 +46,35 @@ struct PowerReport {
   int threads = 0;
   Duration took{};
   bool stopped = false;
-  bool ended = false;  // false: it stays open in the journal
+  bool ended = false;  // false: the operation stays open in the journal
 
   [[nodiscard]] std::uint32_t count(PowerEnd end) const;
   [[nodiscard]] bool all_done() const { return count(PowerEnd::done) == devices.size() && missing.empty(); }
-  // Nobody was reached, or nothing is known of anyone.
+  // No device was reached, or the state of every device is unknown.
   [[nodiscard]] bool in_the_dark() const;
 };
 
-// An operation that began and never ended.
+// An operation without an end in the journal.
 struct OpenPower {
   std::string operation{};
   PowerVerb verb = PowerVerb::on;
   std::string who{};
   std::string time{};
   std::vector<std::string> unsettled{};  // devices without an outcome
-  bool running = false;                  // its process lives
+  bool running = false;                  // its process is alive
 };
 
-// Looks at what the devices hang on, and at what else runs on their feeds where the budget is short, and plans.
+// Reads the devices' power sources, and other loads on their feeds if the budget is short, and plans.
 [[nodiscard]] Result<PowerPlan> prepare_power(const Fleet& fleet, const PowerRequest& request);
 
-// Errors (refused): the hierarchy, or an open operation that has one of the devices unsettled.
+// Errors (refused): the power hierarchy, or an open operation in which one of the devices is unsettled.
 [[nodiscard]] Result<PowerReport> run_operation(const Fleet& fleet, const PowerRequest& request);
 // Verb, devices, force and finish_on come from the journal; times, probe, limits and progress from `with`.
 [[nodiscard]] Result<PowerReport> resume_operation(const Fleet& fleet, const std::string& operation, PowerRequest with);
-// Closes an operation that nobody wants to finish: unsettled devices end as unknown.
+// Closes an operation without finishing it: unsettled devices end as unknown.
 [[nodiscard]] Result<PowerReport> abandon_operation(const Fleet& fleet, const std::string& operation,
                                                     const std::string& reason);
-// Power operations of the journal that have a begin but no end.
+// Power operations in the journal that have a begin but no end.
 [[nodiscard]] Result<std::vector<OpenPower>> open_power(const Journal& journal);
 
 }  // namespace weft::oob

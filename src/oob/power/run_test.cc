@@ -34,7 +34,7 @@ PowerRequest request(PowerVerb verb, std::uint32_t count) {
   return request;
 }
 
-// The same time for the process after the one that was stopped.
+// The same clock for the process after the stopped one.
 class NextLife final : public Clock {
  public:
   explicit NextLife(Clock& time) : time_(time) {}
@@ -53,7 +53,7 @@ class NextLife final : public Clock {
 class PowerRunTest : public testing::Test {
  protected:
   [[nodiscard]] std::vector<JournalEntry> entries() const { return journal_.read().value(); }
-  // An operation that died after what was written for its devices.
+  // An operation that died after these entries of its devices.
   void leave_open(PowerVerb verb, const std::string& hosts,
                   const std::vector<std::pair<std::string, ResetAction>>& intents, const PowerBefore& before = {}) {
     JournalEntry entry;
@@ -100,7 +100,7 @@ TEST_F(PowerRunTest, AnOperationFromBeginToEnd) {
     EXPECT_NE(shown.find(text), std::string::npos) << text << "\n" << shown;
 }
 
-TEST_F(PowerRunTest, AStopLeavesItOpenAndAResumeEndsIt) {
+TEST_F(PowerRunTest, StopLeavesItOpenAndResumeEndsIt) {
   world_.machine("train00002").before_call = [&](const std::string& call) -> std::optional<Error> {
     if (call == "reset") clock_.stop();
     return std::nullopt;
@@ -119,7 +119,7 @@ TEST_F(PowerRunTest, AStopLeavesItOpenAndAResumeEndsIt) {
 
   NextLife later(clock_);
   const Fleet again{world_.inventory, world_.connector, world_.credentials, later, journal_, 1};
-  // Nobody else may disturb them, but switching on is always allowed.
+  // Other operations must not change them, but powering on is always allowed.
   const Result<PowerReport> other = run_operation(again, request(PowerVerb::reset, 2));
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, ErrorCode::refused);
@@ -142,7 +142,7 @@ TEST_F(PowerRunTest, AStopLeavesItOpenAndAResumeEndsIt) {
   EXPECT_FALSE(resume_operation(again, report->operation, {}).ok());
 }
 
-TEST_F(PowerRunTest, WhatMayHaveBeenSentIsLookedAtOnly) {
+TEST_F(PowerRunTest, PossiblySentStepsAreOnlyVerified) {
   leave_open(PowerVerb::reset, "train[00001-00003],gone1",
              {{"train00001", ResetAction::force_restart}, {"train00002", ResetAction::force_restart}},
              {PowerState::on, "boot-1", "", ""});
@@ -159,7 +159,7 @@ TEST_F(PowerRunTest, WhatMayHaveBeenSentIsLookedAtOnly) {
   EXPECT_TRUE(report->ended);
 }
 
-TEST_F(PowerRunTest, RepeatableVerbsGoOn) {
+TEST_F(PowerRunTest, IdempotentVerbsContinueOnResume) {
   leave_open(PowerVerb::off, "train[00001-00002]", {{"train00001", ResetAction::force_off}},
              {PowerState::on, "boot-1", "", ""});
   const Result<PowerReport> report = resume_operation(world_.fleet, "00000000000000aa", {});
@@ -179,7 +179,7 @@ TEST_F(PowerRunTest, AnOperationCanBeAbandoned) {
   EXPECT_EQ(abandon_operation(world_.fleet, "00000000000000aa", "").error().code, ErrorCode::not_found);
 }
 
-TEST_F(PowerRunTest, TheHierarchyIsLookedAtFirst) {
+TEST_F(PowerRunTest, HierarchyIsCheckedFirst) {
   std::vector<Target> targets = {fake_target("chassis1", Role::chassis), fake_target("n1"), fake_target("n2")};
   targets[1].parent = 0;
   FakeFleet world(clock_, journal_, std::move(targets), {}, false);
@@ -196,8 +196,8 @@ TEST_F(PowerRunTest, TheHierarchyIsLookedAtFirst) {
   EXPECT_EQ(run_operation(world.fleet, on).error().code, ErrorCode::refused);
 }
 
-TEST_F(PowerRunTest, TheBudgetAsksWhoElseRuns) {
-  // Ten servers of 10 kW on a feed that carries 80 kW; all are off. Without a look at the others there is no room.
+TEST_F(PowerRunTest, BudgetIncludesOtherRunningDevices) {
+  // Ten servers of 10 kW on a feed that carries 80 kW; all are off. Without reading the others there is no headroom.
   std::vector<Target> targets = servers(10);
   for (Target& target : targets) {
     target.power = watts(10'000);
@@ -213,7 +213,7 @@ TEST_F(PowerRunTest, TheBudgetAsksWhoElseRuns) {
   EXPECT_EQ(ten->count(PowerEnd::not_done), 2U);
 }
 
-TEST_F(PowerRunTest, AWaveWaitsForTheOneBefore) {
+TEST_F(PowerRunTest, WaveWaitsForThePreviousOne) {
   std::vector<Target> targets = servers(4);
   for (Target& target : targets) target.feeds = {0};
   FakeFleet world(clock_, journal_, std::move(targets), {}, false);
@@ -272,7 +272,7 @@ TEST(PowerRunConcurrent, ManyAtATime) {
   }
 }
 
-TEST(PowerLock, OneHolderAndNoneAfterIt) {
+TEST(PowerLock, OneHolderAtATimeAndReleasedAfterIt) {
   const std::string path = fmt::format("{}weft_power_lock_{}", testing::TempDir(), ::getpid());
   {
     Result<FileLock> one = FileLock::take(path, false);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kRight = Column::Align::right;
 
-// Rank for the order of rows, state, and why.
+// Sort rank of a row, state, and reason.
 struct Saying {
   int rank = 0;
   std::string state;

@@ -1,4 +1,4 @@
-// What a sweep found, for people (folded by state) and for programs (one row a device).
+// Results of a status sweep, for people (folded by state) and for programs (one row per device).
 #pragma once
 
 #include "base/document.h"
@@ -7,9 +7,9 @@
 namespace weft::oob {
 
 enum class StatusRows : std::uint8_t {
-  folded,       // one row for all devices that say the same
-  both,         // and one for each device
-  each_device,  // only those
+  folded,       // one row for all devices with the same state
+  both,         // and one per device
+  each_device,  // one row per device only
 };
 
 [[nodiscard]] Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows);

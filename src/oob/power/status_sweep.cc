@@ -37,7 +37,7 @@ class Sweep {
       device.latency = fleet_.clock.now() - began;
       device.spent += device.latency;
       ++device.attempts;
-      // A wrong password will not become right, and accounts are locked after a few.
+      // A wrong password stays wrong, and accounts are locked after a few attempts.
       if (!failed || *failed == ErrorCode::refused || *failed == ErrorCode::not_found) return;
     }
   }
@@ -86,7 +86,7 @@ void measure(StatusReport& report) {
   report.worst = latencies[(last * 99 + 99) / 100];
 }
 
-// Ancestors of those that did not answer, which were not asked themselves.
+// Ancestors of devices that did not respond, unless they were read already.
 std::vector<std::uint32_t> unasked_sources(const Fleet& fleet, const StatusReport& report) {
   std::vector<bool> seen(fleet.inventory.targets().size(), false);
   for (const DeviceStatus& device : report.devices) seen[device.target] = true;

@@ -33,9 +33,9 @@ TEST(StatusSweep, StatesCausesAndFigures) {
   EXPECT_EQ(report.devices[0].identity->model, "Fake");
   EXPECT_EQ(report.devices[1].attempts, 2);
   EXPECT_EQ(report.devices[1].spent, milliseconds(200));
-  EXPECT_EQ(report.devices[2].attempts, 1);  // a wrong password is not tried again
+  EXPECT_EQ(report.devices[2].attempts, 1);  // a wrong password is not retried
   EXPECT_EQ(report.devices[3].attempts, 2);
-  EXPECT_EQ(report.devices[3].latency, milliseconds(150));  // login, look, identity
+  EXPECT_EQ(report.devices[3].latency, milliseconds(150));  // login, read, identity
   EXPECT_FALSE(report.devices[5].asked);
   EXPECT_EQ(report.half, Duration(0));
   EXPECT_EQ(report.worst, milliseconds(150));
@@ -51,7 +51,7 @@ TEST(StatusSweep, StatesCausesAndFigures) {
   for (const char* name : {"n1", "n4", "n5"}) EXPECT_EQ(world.machine(name).sessions(), 0);
 }
 
-TEST(StatusSweep, WhatHangsOnADarkChassisIsOff) {
+TEST(StatusSweep, DevicesInOffChassisAreOff) {
   ManualClock clock;
   MemoryJournal journal;
   std::vector<Target> targets = {fake_target("chassis1", Role::chassis), fake_target("n1"), fake_target("n2")};
@@ -64,12 +64,12 @@ TEST(StatusSweep, WhatHangsOnADarkChassisIsOff) {
   EXPECT_EQ(report.devices[0].state(), PowerState::off);
   EXPECT_EQ(report.silent, 0U);
   const StatusReport both = sweep_status(world.fleet, all_of(world.inventory));
-  EXPECT_EQ(both.devices[2].state(), PowerState::off);  // whatever it says
+  EXPECT_EQ(both.devices[2].state(), PowerState::off);  // regardless of its report
   const std::string shown = write(status_document(world.inventory, both, StatusRows::folded), {});
   EXPECT_NE(shown.find("chassis1 is off"), std::string::npos) << shown;
 }
 
-TEST(StatusSweep, NothingAndStopped) {
+TEST(StatusSweep, EmptyAndStoppedSweeps) {
   ManualClock clock;
   MemoryJournal journal;
   FakeFleet world(clock, journal, {fake_target("n1")});
@@ -80,7 +80,7 @@ TEST(StatusSweep, NothingAndStopped) {
   EXPECT_EQ(report.answered, 0U);
 }
 
-TEST(StatusSweepConcurrent, TheModelHolds) {
+TEST(StatusSweepConcurrent, DurationIsAtLeastTheModel) {
   SystemClock clock;
   MemoryJournal journal;
   std::vector<Target> targets;
@@ -91,7 +91,7 @@ TEST(StatusSweepConcurrent, TheModelHolds) {
   const StatusReport report = sweep_status(world.fleet, all_of(world.inventory));
   EXPECT_EQ(report.answered, 200U);
   EXPECT_EQ(report.threads, 50);
-  // 200 devices, a login and a look of 10 ms each, 50 at a time: 80 ms by N * L / F. Never less; a busy machine takes
+  // 200 devices, a login and a read of 10 ms each, 50 at a time: 80 ms by N * L / F. Never less; a busy machine takes
   // more.
   EXPECT_GE(report.model, milliseconds(80));
   EXPECT_GE(report.took, milliseconds(80));

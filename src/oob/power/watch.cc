@@ -10,14 +10,14 @@ namespace weft::oob {
 namespace {
 
 constexpr std::size_t kMaxEvidence = 64;  // a BMC that flaps for hours must not fill the journal
-// Logins refused in a row before we stop: accounts are locked after three (the usual AccountLockoutThreshold).
+// Logins refused in a row before weft stops: accounts are locked after three (the usual AccountLockoutThreshold).
 constexpr int kMaxRefusals = 2;
-constexpr int kMaxLost = 4;  // sessions whose loss is written down
+constexpr int kMaxLost = 4;  // lost sessions that are journaled
 constexpr Duration kProbeLimit = milliseconds(10'000);
 constexpr std::size_t kMaxText = 64;  // of a boot id: dates have 25 characters, UUIDs 36
 
-// Boot ids are compared with what the journal kept of them: what would not come back as it was, or is absurdly long, is
-// replaced by its hash.
+// Boot ids are compared with those in the journal: one that would not round-trip, or is too long, is replaced by its
+// hash.
 std::string comparable(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
   return plain && text.size() <= kMaxText ? text : fmt::format("hash:{:016x}", hash64(text));
@@ -34,7 +34,7 @@ Value before_value(const PowerBefore& before) {
 }  // namespace
 
 std::optional<int> boot_progress_rank(std::string_view state) {
-  // In the order in which a boot passes through them: BootProgressTypes of Redfish ComputerSystem v1_13 and later.
+  // In boot order: BootProgressTypes of Redfish ComputerSystem v1_13 and later.
   static constexpr std::array<std::string_view, 10> order = {"None",
                                                              "PrimaryProcessorInitializationStarted",
                                                              "BusInitializationStarted",
@@ -85,7 +85,7 @@ Duration PowerWatch::backoff(int failures) {
   Duration time = options_.first_backoff;
   for (int i = 1; i < failures && time < options_.most_backoff; ++i) time += time;
   time = std::min(time, options_.most_backoff);
-  // Between a half and the whole, so that many machines that failed together do not come back together.
+  // Jitter between one half and the whole, so machines that failed together do not retry together.
   return time / 2 + Duration(random_.between(0, time.count() / 2));
 }
 
@@ -94,7 +94,7 @@ Duration PowerWatch::pace() {
 }
 
 void PowerWatch::add(EvidenceKind kind, std::string text) {
-  // The beginning and the end are what counts.
+  // Keep the beginning and the end.
   if (evidence_.size() >= kMaxEvidence) evidence_.erase(evidence_.begin() + kMaxEvidence / 2);
   evidence_.push_back({kind, now(), std::move(text)});
 }
@@ -105,7 +105,7 @@ void PowerWatch::failed(const Error& error) {
   run_ = 0;
   changed_run_ = 0;
   fell_run_ = 0;
-  // A session that the BMC forgot, or whose connection is gone, is of no more use.
+  // A session that the BMC dropped, or whose connection is closed, cannot be used any more.
   const bool lost = error.code == ErrorCode::refused || error.code == ErrorCode::unavailable ||
                     error.code == ErrorCode::timeout || error.code == ErrorCode::internal;
   if (lost && bmc_) {
@@ -140,7 +140,7 @@ bool PowerWatch::look() {
         return true;
       }
       failed(reading.error());
-      // A BMC that opens sessions and refuses to be asked in them will not do otherwise later.
+      // A BMC that opens sessions and rejects requests in them will not recover by retrying.
       if (reading.error().code == ErrorCode::refused && ++refusals_ > kMaxRefusals) gave_up_ = true;
     }
     if (!pause(backoff(failures_))) return false;
@@ -234,7 +234,7 @@ std::vector<ResetAction> PowerWatch::actions() {
   Result<std::vector<ResetAction>> list = bmc_->reset_actions();
   if (list.ok()) return std::move(list).value();
   if (list.error().code != ErrorCode::not_found) {
-    const int run = run_;  // what was seen before stays seen
+    const int run = run_;  // earlier reads still count
     failed(list.error());
     run_ = run;
   }
@@ -268,7 +268,7 @@ Sent PowerWatch::send(ResetAction action) {
     return Sent::accepted;
   }
   const Error& error = answer.error();
-  // Only an answer of the BMC says that nothing was done; of all else it is not known.
+  // Only a response of the BMC proves that nothing was done; in all other cases the result is unknown.
   const bool no =
       error.code == ErrorCode::not_found || error.code == ErrorCode::refused || error.code == ErrorCode::conflict;
   add(no ? EvidenceKind::declined : EvidenceKind::no_answer, fmt::format("{}: {}", to_text(action), error.message));

@@ -1,6 +1,5 @@
-// The eyes and hands of power/loop.h on one machine: keeps a session (and opens another one when it is lost), looks at
-// a sensible pace, remembers what changed since the last step, and sends steps that the journal has. It never decides
-// what to send.
+// Observes and controls one machine for power/loop.h: keeps a session (and reopens it when lost), polls at a limited
+// rate, records changes since the last step, and sends journaled steps. It never decides what to send.
 #pragma once
 
 #include <memory>
@@ -13,13 +12,13 @@
 
 namespace weft::oob {
 
-// What became of a step.
+// Result of a step.
 enum class Sent : std::uint8_t {
   accepted,
-  maybe,        // no answer, or one that makes no sense: it may have been done
-  declined,     // the BMC said no: it was not done
+  maybe,        // no response, or an invalid one: it may have been done
+  declined,     // the BMC rejected it: it was not done
   unsupported,  // the BMC has no such action
-  not_sent      // no time left, stopped, no session, or the journal would not take it
+  not_sent      // deadline passed, stopped, no session, or the journal could not be written
 };
 
 class PowerWatch {
@@ -27,21 +26,21 @@ class PowerWatch {
   PowerWatch(const Fleet& fleet, std::uint32_t target, PowerVerb verb, const PowerOptions& options,
              const std::string& operation);
 
-  // Waits for its time, then looks once, again after failures. False when there is no more to be had: the time is
-  // over, the operator stopped it, or trying on makes no sense.
+  // Waits until the next poll is due, then reads once, with retries after failures. False if the deadline has passed,
+  // the operator stopped it, or a retry cannot succeed.
   bool look();
-  // Looks until the same state was told twice. False as above.
+  // Polls until the same state was read twice in a row. False as above.
   bool look_settled();
   // Waits. False as above.
   bool pause(Duration time);
   [[nodiscard]] bool time_left();
   Sent send(ResetAction action);
-  // What the BMC says it can do; empty when it does not say.
+  // Actions that the BMC reports; empty if it reports none.
   std::vector<ResetAction> actions();
-  // Asks the host for its boot id and keeps it as that of before.
+  // Reads the host's boot id and stores it as the id before the step.
   void probe_before();
 
-  // The last state, when it was told twice in a row since the last step.
+  // The last state, if it was read twice in a row since the last step.
   [[nodiscard]] bool settled(PowerState state) const { return run_ >= 2 && reading_.state == state; }
   [[nodiscard]] bool settled() const { return run_ >= 2; }
   [[nodiscard]] const PowerReading& reading() const { return reading_; }
@@ -50,17 +49,17 @@ class PowerWatch {
   [[nodiscard]] Duration since_sent();
   [[nodiscard]] Duration now();  // since the loop began
 
-  // From here on, changes are told against `before`.
+  // From here on, changes are relative to `before`.
   void compare_with(const PowerBefore& before);
   [[nodiscard]] PowerBefore now_is() const {
     return {reading_.state, reading_.boot_id, reading_.boot_progress, probe_};
   }
   [[nodiscard]] const PowerBefore& before() const { return before_; }
-  // Evidence of a boot since `before`, by the BMC: another boot id, progress that fell back, or off that was seen.
+  // Evidence of a boot since `before`, from the BMC: a new boot id, boot progress that fell back, or an off state.
   [[nodiscard]] bool restarted() const { return boot_changed_ || progress_fell_ || off_seen_; }
-  // All that a machine that was started anew must show: on, and the boot, by the probe too where there is one.
+  // Full evidence of a restart: on, and the boot, confirmed by the probe if there is one.
   [[nodiscard]] bool complete() const;
-  // Whether the probe, where there is one, has answered.
+  // Whether the probe, if there is one, has answered.
   [[nodiscard]] bool probe_content() const { return !options_.probe || probe_answered_; }
   // The same state and the same boot id as before: proof that nothing happened.
   [[nodiscard]] bool proven_unchanged() const;
@@ -74,7 +73,7 @@ class PowerWatch {
   [[nodiscard]] const std::string& name() const { return target_.name; }
   [[nodiscard]] const std::optional<Error>& last_error() const { return last_error_; }
   [[nodiscard]] const std::optional<Error>& journal_error() const { return journal_error_; }
-  // The wait after so many failures: doubled each time, a little at random.
+  // Backoff after this many failures: doubled each time, with jitter.
   [[nodiscard]] Duration backoff(int failures);
 
  private:
@@ -99,7 +98,7 @@ class PowerWatch {
   Duration probed_at_;
 
   PowerReading reading_;
-  int run_ = 0;                     // looks in a row that told the same state
+  int run_ = 0;                     // consecutive reads of the same state
   std::optional<PowerState> told_;  // the last state among the evidence since the last step
   PowerBefore before_;
   int changed_run_ = 0;
@@ -107,7 +106,7 @@ class PowerWatch {
   bool boot_changed_ = false;
   bool progress_fell_ = false;
   bool off_seen_ = false;
-  std::string probe_;  // the host's last answer
+  std::string probe_;  // the host's last response
   bool probe_changed_ = false;
   bool probe_answered_ = false;
   bool comparing_ = false;
@@ -124,7 +123,7 @@ class PowerWatch {
   std::optional<Error> journal_error_;
 };
 
-// The place of a BootProgress.LastState in the order of a boot (Redfish ComputerSystem schema); nothing for others.
+// Position of a BootProgress.LastState in the boot order (Redfish ComputerSystem schema); empty for others.
 [[nodiscard]] std::optional<int> boot_progress_rank(std::string_view state);
 
 }  // namespace weft::oob

@@ -21,7 +21,7 @@ Result<std::vector<Account>> RedfishBmc::accounts() {
   std::vector<Account> out;
   for (const Value& value : *values) {
     Account account = parse_account(value);
-    // Slots without a name (iDRAC has 16) are nobody's.
+    // Slots without a name (iDRAC has 16) are unused.
     if (!account.path.empty() && !account.user.name.empty()) out.push_back(std::move(account));
   }
   return out;
@@ -39,8 +39,8 @@ Result<std::vector<BmcUser>> RedfishBmc::users() {
 Result<Account> RedfishBmc::account_of(const std::string& user) {
   Result<std::vector<Account>> found = accounts();
   if (!found.ok()) {
-    // Before a first password is changed a service may show nothing but the account itself (DSP0266, "Password change
-    // required"), and tells where that is.
+    // Until an initial password is changed, a service may expose only the account itself (DSP0266, "Password change
+    // required"), and reports its path.
     if (user != session_->user() || session_->change_account().empty()) return found.error();
     Account own;
     own.path = session_->change_account();

@@ -13,7 +13,7 @@
 namespace weft::oob {
 namespace {
 
-// How often a task is looked at where the BMC does not say (Retry-After), and the least that it may say.
+// Poll interval for a task if the BMC sends no Retry-After, and the minimum for Retry-After.
 constexpr Duration kTaskPoll = milliseconds(1'000);
 constexpr Duration kMinTaskPoll = milliseconds(100);
 
@@ -162,7 +162,7 @@ Status RedfishBmc::reset(ResetAction action) {
 Status RedfishBmc::finish(const RedfishReply& reply) {
   if (reply.status != 202) return {};
   TaskInfo task = parse_task(reply.value);
-  // DSP0266, "Asynchronous operations": Location is the task monitor; some services give the Task itself there.
+  // DSP0266, "Asynchronous operations": Location is the task monitor; some services return the Task itself there.
   std::string monitor = reply.location;
   if (monitor.empty()) monitor = task.monitor;
   if (monitor.empty() && task.task) monitor = task.path;
@@ -177,11 +177,11 @@ Status RedfishBmc::finish(const RedfishReply& reply) {
     if (task.end == TaskEnd::done || monitor.empty()) return {};
     const Duration wanted = retry_after ? milliseconds(1'000LL * *retry_after) : kTaskPoll;
     const Duration wait = std::max(wanted, kMinTaskPoll);
-    // Still running at the limit, or stopped by the operator: accepted it was, and more is not asked.
+    // Still running at the deadline, or stopped by the operator: it was accepted, which is all that is reported.
     if (clock.now() + wait > end || !clock.sleep(wait)) return {};
     const Result<RedfishReply> seen = session_->look(monitor);
     if (!seen.ok()) {
-      // A monitor may vanish once its task has ended. No answer in time proves nothing about the operation either.
+      // A monitor may vanish once its task has ended. A timeout proves nothing about the operation either.
       const ErrorCode code = seen.error().code;
       if (code == ErrorCode::not_found || code == ErrorCode::timeout || session_->clock().stopped()) return {};
       return seen.error();

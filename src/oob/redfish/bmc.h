@@ -1,7 +1,7 @@
-// Bmc by Redfish (DSP0266). What a call needs of the service's tree is found when it is first asked for, and kept.
-// Which system: the only one; among several the one that the quirk prefers, else the one with the most memory (beside
-// the host there may be boards of accelerators), else the first that can be reset. Where there is no system at all
-// (enclosures, some PDUs) the first chassis that can be reset takes its place.
+// Bmc over Redfish (DSP0266). Resources are located on first use and cached. System selection: the only one; among
+// several, the one that the quirk prefers, else the one with the most memory (accelerator boards may be listed beside
+// the host), else the first that can be reset. If there is no system (enclosures, some PDUs), the first chassis that
+// can be reset is used.
 #pragma once
 
 #include <functional>
@@ -37,19 +37,19 @@ class RedfishBmc final : public Bmc {
   [[nodiscard]] Status change(const SettingsChange& change) override;
 
  private:
-  // What is to be reset, found once; its power is as of then.
+  // The resource to reset, looked up once; its power state is as of then.
   [[nodiscard]] Result<const Resettable*> thing();
   [[nodiscard]] Result<Resettable> find_thing();
   [[nodiscard]] Result<Resettable> choose(const std::vector<std::string>& paths);
   [[nodiscard]] Result<const ManagerInfo*> manager();
-  // How the BMC spells the action; not_found when it does not offer it.
+  // The BMC's spelling of the action; not_found if it is not supported.
   [[nodiscard]] Result<std::string> spelled(ResetAction action);
-  // The values of ResetType, read from the ActionInfo where the action itself does not say.
+  // The ResetType values, read from the ActionInfo if the action itself does not list them.
   [[nodiscard]] Result<std::vector<std::string>> reset_types();
-  // Waits for the task of a 202, no longer than a request may take.
+  // Waits for the task of a 202, at most for the request timeout.
   [[nodiscard]] Status finish(const RedfishReply& reply);
 
-  // Members of a collection, whole. `strict`: one that cannot be read is an error; else it is passed over, unless none
+  // Members of a collection, complete. `strict`: an unreadable member is an error; otherwise it is skipped, unless none
   // can be read.
   [[nodiscard]] Result<std::vector<Value>> members(const std::string& path, std::size_t most, bool strict);
   [[nodiscard]] Status add_page(const Value& page, std::size_t most, bool strict, std::vector<Value>& out);

@@ -24,7 +24,7 @@ constexpr const char* kSystem = "/redfish/v1/Systems/1";
 constexpr const char* kReset = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
 constexpr const char* kProtocol = "/redfish/v1/Managers/BMC/NetworkProtocol";
 
-// A session on the service; waits cost no time.
+// A session on the test service; waits take no time.
 class RedfishBmcTest : public testing::Test {
  protected:
   void serve(TestService::Hook hook = nullptr) { service_ = std::make_unique<TestService>(std::move(hook)); }
@@ -47,7 +47,7 @@ class RedfishBmcTest : public testing::Test {
   std::unique_ptr<Bmc> bmc_;
 };
 
-TEST_F(RedfishBmcTest, TellsWhoItIs) {
+TEST_F(RedfishBmcTest, ReportsIdentity) {
   serve();
   const Result<BmcIdentity> identity = bmc().identity();
   ASSERT_TRUE(identity.ok()) << identity.error().text();
@@ -70,7 +70,7 @@ TEST_F(RedfishBmcTest, ReadsPowerInFewRequests) {
   EXPECT_EQ(service_->server().requests().size(), 5U);
 }
 
-TEST_F(RedfishBmcTest, OffersWhatTheBmcOffers) {
+TEST_F(RedfishBmcTest, OffersTheResetsOfTheBmc) {
   serve();
   const Result<std::vector<ResetAction>> actions = bmc().reset_actions();
   ASSERT_TRUE(actions.ok());
@@ -83,7 +83,7 @@ TEST_F(RedfishBmcTest, OffersWhatTheBmcOffers) {
   EXPECT_EQ(service_->server().count("POST", kReset), 0);
 }
 
-TEST_F(RedfishBmcTest, ReadsTheActionInfoWhereTheActionDoesNotSay) {
+TEST_F(RedfishBmcTest, ReadsTheActionInfoIfTheActionListsNoValues) {
   serve();
   service_->merge(kSystem, R"({"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": null,
     "@Redfish.ActionInfo": "/redfish/v1/Systems/1/ResetActionInfo"}}})");
@@ -106,7 +106,7 @@ TEST_F(RedfishBmcTest, ResetsByTheActionsTarget) {
   EXPECT_EQ(last.body, R"({"ResetType":"ForceOff"})");
 }
 
-// Answers a reset with a task, and the monitor with one answer after the other.
+// Answers a reset with a task, and the monitor with the given responses in order.
 TestService::Hook task_of(std::vector<ServerAnswer> answers) {
   return [answers = std::move(answers),
           next = std::make_shared<std::size_t>(0)](const ServerRequest& request) -> std::optional<ServerAnswer> {
@@ -126,7 +126,7 @@ TEST_F(RedfishBmcTest, WaitsForTheTaskOfAReset) {
   EXPECT_EQ(clock_.now(), milliseconds(3'000));
 }
 
-TEST_F(RedfishBmcTest, AFailedTaskIsAnError) {
+TEST_F(RedfishBmcTest, FailedTaskIsAnError) {
   for (const char* state : {"Exception", "Killed", "Cancelled"}) {
     serve(task_of({{.status = 202, .body = R"({"TaskState": "Running"})"},
                    {.status = 200,
@@ -142,7 +142,7 @@ TEST_F(RedfishBmcTest, AFailedTaskIsAnError) {
   EXPECT_EQ(reset.error().message, "HTTP 400: not in this state");
 }
 
-TEST_F(RedfishBmcTest, ATaskThatRunsOnOrVanishesWasAccepted) {
+TEST_F(RedfishBmcTest, RunningOrVanishedTaskCountsAsAccepted) {
   serve(task_of({{.status = 202}}));
   EXPECT_TRUE(bmc().reset(ResetAction::force_off).ok());
   EXPECT_LE(clock_.now(), milliseconds(3'000));
@@ -154,7 +154,7 @@ TEST_F(RedfishBmcTest, ATaskThatRunsOnOrVanishesWasAccepted) {
   EXPECT_TRUE(bmc().reset(ResetAction::force_off).ok());
 }
 
-TEST_F(RedfishBmcTest, AmongSeveralSystemsTheOneWithTheMostMemoryIsTheHost) {
+TEST_F(RedfishBmcTest, SystemWithTheMostMemoryIsTheHost) {
   serve();
   service_->put("/redfish/v1/Systems", R"({"Members": [{"@odata.id": "/redfish/v1/Systems/HGX_Baseboard_0"},
     {"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "https://evil.example/redfish/v1/Systems/9"},
@@ -168,7 +168,7 @@ TEST_F(RedfishBmcTest, AmongSeveralSystemsTheOneWithTheMostMemoryIsTheHost) {
   EXPECT_EQ(power->state, PowerState::on);
 }
 
-TEST_F(RedfishBmcTest, WithoutASystemAChassisIsReset) {
+TEST_F(RedfishBmcTest, ChassisIsResetIfThereIsNoSystem) {
   serve();
   service_->collection("/redfish/v1/Systems", {});
   service_->collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/Enclosure"});
@@ -181,7 +181,7 @@ TEST_F(RedfishBmcTest, WithoutASystemAChassisIsReset) {
   EXPECT_EQ(service_->server().count("POST", "/redfish/v1/Chassis/Enclosure/Actions"), 1);
 }
 
-TEST_F(RedfishBmcTest, WrongTypesAreAbsentAndSaidWhereNeeded) {
+TEST_F(RedfishBmcTest, WrongTypesCountAsAbsentAndAreReportedIfRequired) {
   serve();
   service_->put(kSystem, R"({"@odata.id": "/redfish/v1/Systems/1", "PowerState": 17, "BootProgress": [], "Model": {},
     "LastResetTime": false, "Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/R",
@@ -290,7 +290,7 @@ TEST_F(RedfishBmcTest, ReadsTheSelPageByPageAndClearsIt) {
             "/redfish/v1/Systems/1/LogServices/SEL/Actions/LogService.ClearLog");
 }
 
-TEST_F(RedfishBmcTest, ALogWithoutEndEnds) {
+TEST_F(RedfishBmcTest, EndlessLogIsBounded) {
   // Every page has a new entry and a link to a further one.
   serve([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     const std::string base = "/redfish/v1/Systems/1/LogServices/SEL/Entries";
@@ -347,7 +347,7 @@ TEST_F(RedfishAccounts, PasswordsAreSetWithTheEtagAndUsedAfterwards) {
   EXPECT_EQ(last.path, "/redfish/v1/AccountService/Accounts/2");
   EXPECT_EQ(last.headers["if-match"], "W/\"42\"");
   EXPECT_EQ(nlohmann::json::parse(last.body), nlohmann::json({{"Password", "n\"ew\\1"}}));
-  // The service forgets us: the new password is the one to log in with.
+  // The service drops the session: login now requires the new password.
   service_->forget_sessions();
   EXPECT_FALSE(bmc().users().ok());
   EXPECT_EQ(nlohmann::json::parse(service_->server().requests().back().body)["Password"], "n\"ew\\1");
@@ -355,7 +355,7 @@ TEST_F(RedfishAccounts, PasswordsAreSetWithTheEtagAndUsedAfterwards) {
   ASSERT_FALSE(nobody.ok());
 }
 
-TEST_F(RedfishAccounts, AFirstPasswordCanBeChangedWhereNothingElseIsAllowed) {
+TEST_F(RedfishAccounts, InitialPasswordCanBeChangedWhenNothingElseIsAllowed) {
   serve_accounts([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.path == "/redfish/v1/" || request.path.starts_with("/redfish/v1/SessionService")) return std::nullopt;
     if (request.path == "/redfish/v1/AccountService/Accounts/2") return std::nullopt;
@@ -372,7 +372,7 @@ TEST_F(RedfishAccounts, AFirstPasswordCanBeChangedWhereNothingElseIsAllowed) {
   EXPECT_FALSE(bmc().set_password("guest", Secret("fresh")).ok());
 }
 
-TEST_F(RedfishAccounts, ARefusedPasswordStaysOutOfTheMessage) {
+TEST_F(RedfishAccounts, RejectedPasswordIsNotInTheMessage) {
   serve_accounts([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.method != "PATCH") return std::nullopt;
     return ServerAnswer{.status = 400, .body = R"({"error": {"@Message.ExtendedInfo": [{"MessageId":
@@ -384,7 +384,7 @@ TEST_F(RedfishAccounts, ARefusedPasswordStaysOutOfTheMessage) {
 }
 
 TEST_F(RedfishAccounts, EnablingIsReadBack) {
-  // Logging out after the test asks the hook too.
+  // Logging out after the test also calls the hook.
   const auto ignore = std::make_shared<std::atomic<bool>>(false);
   serve_accounts([ignore](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (*ignore && request.method == "PATCH") return ServerAnswer{.status = 204};
@@ -448,7 +448,7 @@ TEST_F(RedfishSettings, AreChangedAndReadBack) {
   EXPECT_EQ(now["SSH"]["ProtocolEnabled"], true);
 }
 
-TEST_F(RedfishSettings, WhatIsNotThereIsNotFoundAndNothingChanges) {
+TEST_F(RedfishSettings, MissingSettingIsNotFoundAndNothingChanges) {
   serve_settings();
   SettingsChange change;
   change.ipmi_over_lan = false;
@@ -460,7 +460,7 @@ TEST_F(RedfishSettings, WhatIsNotThereIsNotFoundAndNothingChanges) {
   EXPECT_EQ(service_->server().count("PATCH"), 0);
 }
 
-TEST_F(RedfishSettings, AcceptedButNotTakenIsAnError) {
+TEST_F(RedfishSettings, AcceptedButNotAppliedIsAnError) {
   serve_settings([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.method == "PATCH") return ServerAnswer{.status = 200, .body = "{}"};
     return std::nullopt;
@@ -473,7 +473,7 @@ TEST_F(RedfishSettings, AcceptedButNotTakenIsAnError) {
   EXPECT_EQ(status.error().message, "accepted but not applied: IPMI over LAN");
 }
 
-TEST_F(RedfishBmcTest, ConsolesAreProgramsOrElsewhere) {
+TEST_F(RedfishBmcTest, HasNoConsoleOfItsOwn) {
   serve();
   const Result<std::unique_ptr<ConsoleStream>> none = bmc().console();
   ASSERT_FALSE(none.ok());
@@ -481,7 +481,7 @@ TEST_F(RedfishBmcTest, ConsolesAreProgramsOrElsewhere) {
   EXPECT_THAT(none.error().message, HasSubstr("`console:`"));
 }
 
-TEST_F(RedfishBmcTest, HostilePathsAreNeverAskedFor) {
+TEST_F(RedfishBmcTest, HostilePathsAreNeverRequested) {
   serve();
   service_->merge("/redfish/v1/", R"({"Systems": {"@odata.id": "https://evil.example/redfish/v1/Systems"},
     "Chassis": {"@odata.id": "/redfish/v1/../admin"}, "Managers": {"@odata.id": "/redfish/v1/M\r\nX: y"},

@@ -1,5 +1,5 @@
-// The places that requests to one host and port may take, shared by all clients of the process: several sessions to one
-// BMC together must not drown it.
+// Limits concurrent requests to one host and port across all clients of the process: several sessions to one BMC
+// together must not overload it.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace weft::oob {
 
-// A BMC is a small computer; NVIDIA's infra-controller settled on four requests at a time (issue 4751).
+// BMCs have little CPU; NVIDIA's infra-controller settled on four requests at a time (issue 4751).
 inline constexpr int kMaxInFlight = 4;
-// How long a stop may go unnoticed. Thousands of clients wait at once, so not shorter than it must be.
+// How long a stop may go unnoticed. Thousands of clients wait at once, so polling is no faster than needed.
 inline constexpr int kStopLatencyMs = 100;
 
 class RequestGate {
@@ -25,7 +25,7 @@ class RequestGate {
     ++inside_;
     return true;
   }
-  // Waits for a place. False when `end` came first, or the stop.
+  // Waits for a slot. False if `end` or the stop came first.
   bool enter(std::chrono::steady_clock::time_point end, const Clock* stop) {
     std::unique_lock lock(mutex_);
     while (inside_ >= kMaxInFlight) {
@@ -49,7 +49,7 @@ class RequestGate {
   int inside_ = 0;
 };
 
-// The gate of "host:port". Lives as long as somebody holds it.
+// The gate of "host:port". Shared; destroyed with its last owner.
 [[nodiscard]] std::shared_ptr<RequestGate> request_gate(const std::string& authority);
 
 }  // namespace weft::oob

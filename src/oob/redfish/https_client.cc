@@ -26,9 +26,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Header values longer than this are nothing that weft can use.
+// Longer header values are ignored.
 constexpr std::size_t kMaxValueBytes = 1024;
-// The longest that a BMC may tell us to wait, in seconds.
+// The maximum Retry-After that is honored, in seconds.
 constexpr int kMaxRetryAfter = 3600;
 
 bool is_host(std::string_view host) {
@@ -54,8 +54,8 @@ std::string base64(std::string_view text) {
 
 void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
 
-// OpenSSL writes with write(2), which raises SIGPIPE when the peer has closed; libcurl does not guard against it under
-// CURLOPT_NOSIGNAL. While this lives the signal is blocked in this thread, and one that came is taken away.
+// OpenSSL writes with write(2), which raises SIGPIPE if the peer has closed; libcurl does not guard against it under
+// CURLOPT_NOSIGNAL. Blocks the signal in this thread during its lifetime, and discards a pending one.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -130,7 +130,7 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
     return 0;
   }
   std::string_view line(data, size);
-  // An informational answer (100) may come before the real one; only the last one's headers count.
+  // An informational response (100) may precede the final one; only the last one's headers count.
   if (line.starts_with("HTTP/")) transfer.reply = HttpReply{};
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size;
@@ -160,7 +160,7 @@ void add_headers(Transfer& transfer) {
   const HttpRequest& request = *transfer.request;
   add_header(transfer, "Accept: application/json");
   add_header(transfer, "OData-Version: 4.0");  // DSP0266, "Request headers"
-  add_header(transfer, "Expect:");             // no waiting for "100 Continue"
+  add_header(transfer, "Expect:");             // do not wait for "100 Continue"
   if (request.method != "GET" && request.method != "DELETE") add_header(transfer, "Content-Type: application/json");
   if (!request.if_match.empty()) add_header(transfer, "If-Match: " + request.if_match);
   if (request.login == nullptr) return;
@@ -194,13 +194,13 @@ class HttpsClient::Engine {
     static std::once_flag once;
     std::call_once(once, [] { CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "cannot initialize libcurl"); });
     const TlsTrust& tls = endpoint_.tls;
-    // A pinned key is proof in itself (a BMC's certificate is mostly its own); with a CA file too, both must hold.
+    // A pinned key is sufficient (most BMC certificates are self-signed); with a CA file too, both must match.
     check_chain_ = tls.verify && (tls.pin.empty() || !tls.ca_file.empty());
     multi_ = curl_multi_init();
     if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kMaxInFlight));
   }
   ~Engine() {
-    const NoPipeSignal guard;  // connections say goodbye
+    const NoPipeSignal guard;  // closing connections sends close_notify
     for (CURL* easy : free_) curl_easy_cleanup(easy);
     if (multi_ != nullptr) curl_multi_cleanup(multi_);
   }
@@ -248,7 +248,7 @@ class HttpsClient::Engine {
     return Error{code, std::move(message), endpoint_.device};
   }
 
-  // What can be wrong before anything is sent.
+  // Checks everything that can fail before a request is sent.
   Status prepare() {
     if (multi_ == nullptr) return error(ErrorCode::internal, "out of memory for a connection");
     if (!is_host(endpoint_.host)) {
@@ -301,7 +301,7 @@ class HttpsClient::Engine {
     for (; held > 0; --held) gate_->leave();
   }
 
-  // Ends what has ended; gives how many.
+  // Finishes completed transfers; returns how many.
   int reap() {
     int ended = 0;
     int left = 0;
@@ -346,7 +346,7 @@ class HttpsClient::Engine {
   }
 
   void release(Transfer& transfer) {
-    curl_multi_remove_handle(multi_, transfer.easy);  // harmless when it was never added
+    curl_multi_remove_handle(multi_, transfer.easy);  // harmless if it was never added
     curl_easy_reset(transfer.easy);
     free_.push_back(transfer.easy);
     transfer.easy = nullptr;
@@ -362,7 +362,7 @@ class HttpsClient::Engine {
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, endpoint_.proxy.c_str());  // empty: none, whatever the environment says
+    curl_easy_setopt(easy, CURLOPT_PROXY, endpoint_.proxy.c_str());  // empty: none, even if the environment sets one
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     const Duration total =
@@ -379,8 +379,8 @@ class HttpsClient::Engine {
     if (request.method == "GET") return;
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     if (request.method == "DELETE") return;
-    // The body goes through a callback that cannot rewind: when a kept connection turns out dead after the body was
-    // sent, libcurl would send the request again, and a reset would happen twice. So it must fail instead.
+    // The body is sent through a callback that cannot rewind: if a reused connection turns out dead after the body was
+    // sent, libcurl would retry the request and a reset would be executed twice. This makes it fail instead.
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, &give_body);
@@ -392,7 +392,7 @@ class HttpsClient::Engine {
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, check_chain_ ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, check_chain_ ? 2L : 0L);
     if (!endpoint_.tls.pin.empty()) curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, endpoint_.tls.pin.c_str());
-    // The certificates come from store_, not from a file that each connection parses anew.
+    // The certificates come from store_, not from a file that each connection would parse again.
     curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
     curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
     curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Engine::set_context);
@@ -408,7 +408,7 @@ class HttpsClient::Engine {
     return CURLE_OK;
   }
 
-  // Changes nothing; remembers the key that was presented, for the message when it is not trusted.
+  // Does not change the result; records the presented key for the message if it is not trusted.
   static int see_certificate(int good, X509_STORE_CTX* chain) {
     if (X509* leaf = X509_STORE_CTX_get0_cert(chain); leaf != nullptr) {
       auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
@@ -489,7 +489,7 @@ class HttpsClient::Engine {
                  "no complete response within " + to_text(farewell ? kFarewellLimit : endpoint_.request_limit));
   }
 
-  // The path of a redirect within this host and port; empty when it leads elsewhere.
+  // The path of a redirect within this host and port; empty if it leads elsewhere.
   [[nodiscard]] std::string same_origin(std::string_view location) const {
     if (!location.starts_with('/')) {
       constexpr std::string_view kScheme = "https://";
@@ -514,7 +514,7 @@ class HttpsClient::Engine {
   std::vector<CURL*> free_;
   bool check_chain_ = true;
   CertificateStore store_;
-  std::string presented_;  // key of the last certificate seen
+  std::string presented_;  // public key of the last certificate presented
 };
 
 HttpsClient::HttpsClient(const Endpoint& endpoint, Clock& clock) : engine_(std::make_unique<Engine>(endpoint, clock)) {}

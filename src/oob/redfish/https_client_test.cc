@@ -26,7 +26,7 @@ using test::TestServer;
 using testing::HasSubstr;
 using testing::Not;
 
-// Gone with the process.
+// Removed at process exit.
 struct TemporaryFiles {
   ~TemporaryFiles() {
     for (const std::string& path : paths) std::remove(path.c_str());
@@ -72,7 +72,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// One request to a server that answers so.
+// One request to a server with the given handler.
 Result<HttpReply> ask(TestServer::Handler handler, const std::function<void(Endpoint&)>& change = nullptr) {
   TestServer server(std::move(handler));
   SystemClock clock;
@@ -82,7 +82,7 @@ Result<HttpReply> ask(TestServer::Handler handler, const std::function<void(Endp
   return client.request(get("/redfish/v1/"));
 }
 
-TEST(HttpsClient, GivesStatusHeadersAndBody) {
+TEST(HttpsClient, ReturnsStatusHeadersAndBody) {
   const Result<HttpReply> reply = ask([](const ServerRequest&) {
     return ServerAnswer{
         .status = 201,
@@ -129,7 +129,7 @@ TEST(HttpsClient, SendsBodiesAndLogins) {
   EXPECT_EQ(seen[2].body, "");
 }
 
-TEST(HttpsClient, TrustsACertificateOfItsAuthority) {
+TEST(HttpsClient, TrustsACertificateOfItsCa) {
   const Certificate authority = make_certificate({.name = "Our CA", .alternative = "", .authority = true});
   const Certificate certificate = make_certificate({.issuer = &authority});
   const Certificate stranger = make_certificate({.name = "Other CA", .alternative = "", .authority = true});
@@ -139,7 +139,7 @@ TEST(HttpsClient, TrustsACertificateOfItsAuthority) {
   endpoint.tls.pin.clear();
   endpoint.tls.ca_file = temporary("ca.pem", authority.pem());
   EXPECT_TRUE(HttpsClient(endpoint, clock).request(get("/redfish/v1/")).ok());
-  // A pin beside it must hold too.
+  // An additional pin must match too.
   endpoint.tls.pin = pin_of_pem(certificate.pem());
   EXPECT_TRUE(HttpsClient(endpoint, clock).request(get("/redfish/v1/")).ok());
   endpoint.tls.pin = pin_of_pem(stranger.pem());
@@ -162,7 +162,7 @@ TEST(HttpsClient, RefusesSelfSignedExpiredAndMisnamedCertificates) {
   const Certificate self = make_certificate();
   struct Case {
     const Certificate* certificate;
-    bool trusted;  // named in the CA file
+    bool trusted;  // in the CA file
     std::string says;
   };
   for (const Case& one : {Case{&self, false, "self"}, Case{&expired, true, "expired"}, Case{&misnamed, true, "name"}}) {
@@ -179,7 +179,7 @@ TEST(HttpsClient, RefusesSelfSignedExpiredAndMisnamedCertificates) {
   }
 }
 
-TEST(HttpsClient, ItsOwnCertificateIsTrustEnoughInTheCaFile) {
+TEST(HttpsClient, SelfSignedCertificateInTheCaFileIsTrusted) {
   const Certificate self = make_certificate();
   TestServer server(fine, &self);
   SystemClock clock;
@@ -190,7 +190,7 @@ TEST(HttpsClient, ItsOwnCertificateIsTrustEnoughInTheCaFile) {
   EXPECT_TRUE(reply.ok()) << reply.error().text();
 }
 
-TEST(HttpsClient, AWrongPinIsRefusedWithTheKeyThatWasPresented) {
+TEST(HttpsClient, WrongPinIsRefusedNamingThePresentedKey) {
   const std::string other = pin_of_pem(make_certificate().pem());
   TestServer server(fine);
   SystemClock clock;
@@ -198,7 +198,7 @@ TEST(HttpsClient, AWrongPinIsRefusedWithTheKeyThatWasPresented) {
   const std::string right = endpoint.tls.pin;
   endpoint.tls.pin = other;
   for (const bool verify : {true, false}) {
-    endpoint.tls.verify = verify;  // a pin holds whatever else is off
+    endpoint.tls.verify = verify;  // a pin is checked even if verification is off
     const Result<HttpReply> reply = HttpsClient(endpoint, clock).request(get("/redfish/v1/"));
     ASSERT_FALSE(reply.ok());
     EXPECT_EQ(reply.error().code, ErrorCode::refused);
@@ -225,7 +225,7 @@ TEST(HttpsClient, VerificationCanBeTurnedOff) {
   EXPECT_TRUE(reply.ok()) << reply.error().text();
 }
 
-TEST(HttpsClient, SaysWhatIsWrongWithACaFile) {
+TEST(HttpsClient, ReportsCaFileProblems) {
   const auto with = [](const std::string& file) {
     return ask(fine, [&](Endpoint& endpoint) {
       endpoint.tls.pin.clear();
@@ -241,7 +241,7 @@ TEST(HttpsClient, SaysWhatIsWrongWithACaFile) {
   EXPECT_THAT(empty.error().message, HasSubstr("no PEM certificate"));
 }
 
-TEST(HttpsClient, WhoSpeaksNoTlsIsToldSo) {
+TEST(HttpsClient, ServerWithoutTlsIsReported) {
   TestServer server(fine, nullptr, true);
   SystemClock clock;
   const Result<HttpReply> reply = HttpsClient(endpoint_of(server), clock).request(get("/redfish/v1/"));
@@ -250,7 +250,7 @@ TEST(HttpsClient, WhoSpeaksNoTlsIsToldSo) {
   EXPECT_THAT(reply.error().message, HasSubstr("does not use TLS on port"));
 }
 
-TEST(HttpsClient, NobodyThereIsUnavailable) {
+TEST(HttpsClient, UnreachableHostIsUnavailable) {
   std::uint16_t port = 0;
   {
     TestServer server(fine);
@@ -270,7 +270,7 @@ TEST(HttpsClient, NobodyThereIsUnavailable) {
   EXPECT_EQ(odd.error().code, ErrorCode::invalid_input);
 }
 
-TEST(HttpsClient, TruncatedBodiesAreLostConnections) {
+TEST(HttpsClient, TruncatedBodyIsALostConnection) {
   const Result<HttpReply> reply = ask([](const ServerRequest&) {
     return ServerAnswer{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":"};
   });
@@ -279,7 +279,7 @@ TEST(HttpsClient, TruncatedBodiesAreLostConnections) {
   EXPECT_THAT(reply.error().message, HasSubstr("before the response was complete"));
 }
 
-TEST(HttpsClient, EndlessBodiesEnd) {
+TEST(HttpsClient, EndlessBodyIsBounded) {
   const Result<HttpReply> reply = ask([](const ServerRequest&) {
     return ServerAnswer{.stream = [](const Sender& send) {
       const std::string much(65536, 'x');
@@ -293,7 +293,7 @@ TEST(HttpsClient, EndlessBodiesEnd) {
   EXPECT_THAT(reply.error().message, HasSubstr("larger than 4 MiB"));
 }
 
-TEST(HttpsClient, EndlessHeadersEnd) {
+TEST(HttpsClient, EndlessHeadersAreBounded) {
   const Result<HttpReply> reply = ask([](const ServerRequest&) {
     return ServerAnswer{.stream = [](const Sender& send) {
       if (!send("HTTP/1.1 200 OK\r\n")) return;
@@ -306,7 +306,7 @@ TEST(HttpsClient, EndlessHeadersEnd) {
   EXPECT_THAT(reply.error().message, HasSubstr("KiB of headers"));
 }
 
-TEST(HttpsClient, ATrickleEndsAtTheLimit) {
+TEST(HttpsClient, TrickledResponseEndsAtTheTimeout) {
   const auto start = std::chrono::steady_clock::now();
   const Result<HttpReply> reply = ask(
       [](const ServerRequest&) {
@@ -321,7 +321,7 @@ TEST(HttpsClient, ATrickleEndsAtTheLimit) {
   EXPECT_LT(seconds_since(start), 60.0);
 }
 
-TEST(HttpsClient, RubbishInsteadOfHttpIsInvalid) {
+TEST(HttpsClient, NonHttpResponseIsInvalid) {
   for (const std::string& raw : {std::string("\x16\x03\x01 what\n"), std::string("HTTP/1.1 999999 X\r\n\r\n"),
                                  std::string("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n")}) {
     const Result<HttpReply> reply = ask([&](const ServerRequest&) { return ServerAnswer{.raw = raw}; });
@@ -361,8 +361,8 @@ TEST(HttpsClient, FollowsRedirectsOnlyWithinTheHost) {
   EXPECT_EQ(circle.error().code, ErrorCode::invalid_input);
 }
 
-TEST(HttpsClient, NeverSendsTwiceWhatChangesSomething) {
-  // The connection is kept after the first request; then it dies under each request, unanswered.
+TEST(HttpsClient, NeverRepeatsStateChangingRequests) {
+  // The connection is kept after the first request; then it is closed during each request, without a response.
   std::atomic<bool> dies{false};
   TestServer server([&](const ServerRequest&) {
     if (dies) return ServerAnswer{.stream = [](const Sender&) {}};
@@ -383,7 +383,7 @@ TEST(HttpsClient, NeverSendsTwiceWhatChangesSomething) {
   }
 }
 
-TEST(HttpsClient, AStoppedClockStopsEverythingButAFarewell) {
+TEST(HttpsClient, StoppedClockStopsEverythingButLogout) {
   TestServer server(fine);
   SystemClock clock;
   HttpsClient client(endpoint_of(server), clock);
@@ -400,7 +400,7 @@ TEST(HttpsClient, AStoppedClockStopsEverythingButAFarewell) {
   EXPECT_EQ(server.count("DELETE"), 1);
 }
 
-TEST(HttpsClientConcurrent, AStopEndsARequestInFlight) {
+TEST(HttpsClientConcurrent, StopEndsARequestInFlight) {
   TestServer server([](const ServerRequest&) { return ServerAnswer{.body = "{}", .delay_ms = 120'000}; });
   SystemClock clock;
   Endpoint endpoint = endpoint_of(server);
@@ -412,10 +412,10 @@ TEST(HttpsClientConcurrent, AStopEndsARequestInFlight) {
   const Result<HttpReply> reply = HttpsClient(endpoint, clock).request(get("/redfish/v1/"));
   stopper.join();
   ASSERT_FALSE(reply.ok());
-  EXPECT_EQ(reply.error().message, "stopped");  // not the limit's message
+  EXPECT_EQ(reply.error().message, "stopped");  // not the timeout message
 }
 
-TEST(HttpsClientConcurrent, NeverMoreThanFourInFlightForOneBmc) {
+TEST(HttpsClientConcurrent, AtMostFourInFlightPerBmc) {
   TestServer server([](const ServerRequest& request) { return ServerAnswer{.body = request.path, .delay_ms = 20}; });
   SystemClock clock;
   std::vector<std::string> paths;
@@ -432,7 +432,7 @@ TEST(HttpsClientConcurrent, NeverMoreThanFourInFlightForOneBmc) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(right.load(), 48);
   EXPECT_LE(server.most_in_flight(), 4);
-  EXPECT_GE(server.most_in_flight(), 2);  // four, where the machine has the time
+  EXPECT_GE(server.most_in_flight(), 2);  // four, if the machine is fast enough
 }
 
 TEST(HttpsClient, ProxyOfTheEnvironmentIsNotUsed) {

@@ -48,7 +48,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
  private:
   struct Level {
     Value value{};
-    std::string key{};  // of the member that comes next
+    std::string key{};  // of the next member
   };
 
   bool count() {
@@ -94,7 +94,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 bool has_dot_segment(std::string_view path) {
-  // Also with percent-encoded dots: whether the service decodes them before it looks is not known.
+  // Also with percent-encoded dots: the service may decode them before it checks.
   std::string plain;
   plain.reserve(path.size());
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -116,7 +116,7 @@ Result<Value> read_json_reply(std::string_view text) {
   try {
     read = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   } catch (const std::exception&) {
-    read = false;  // no memory, or a fault of the parser: the text is refused all the same
+    read = false;  // out of memory or a parser error: the text is rejected either way
   }
   if (read) return builder.take();
   return Error{ErrorCode::invalid_input, builder.problem().empty() ? "invalid JSON" : builder.problem(), {}};
@@ -194,7 +194,7 @@ bool is_trusted_path(std::string_view path) {
   for (const char c : path) {
     if (c <= ' ' || c > '~' || c == '\\' || c == '"' || c == '<' || c == '>') return false;
   }
-  // "//" could be read as the start of another host by whoever joins paths.
+  // Code that joins paths could read "//" as the start of another host.
   return path.find("//") == std::string_view::npos && !has_dot_segment(path);
 }
 

@@ -34,7 +34,7 @@ void put_at(Value& root, std::string_view path, Value value) {
   *here = std::move(value);
 }
 
-// Texts by which BMCs say "none".
+// Values that BMCs use for "none".
 bool is_nothing(std::string_view text) { return text.empty() || text == "0.0.0.0" || text == "::"; }
 
 std::string text_in(const Value* value) {
@@ -46,12 +46,12 @@ std::string subnet_text(const std::string& address, const std::string& mask) {
   const Result<Ipv4> bits = parse_ipv4(mask);
   if (!base.ok() || !bits.ok()) return address + "/" + mask;
   const int length = std::countl_one(bits->bits);
-  // A mask with holes is no subnet, but the BMC uses it all the same.
+  // A non-contiguous mask is not a subnet, but the BMC uses it anyway.
   if (length + std::countr_zero(bits->bits) < 32) return address + "/" + mask;
   return to_text(Ipv4Prefix{{base->bits & bits->bits}, static_cast<std::uint8_t>(length)});
 }
 
-// A subnet as one spelling: an address alone is a subnet of one.
+// Normalizes a subnet: a single address is a /32.
 Result<Ipv4Prefix> subnet_of(std::string_view text) {
   if (const Result<Ipv4> one = parse_ipv4(text); one.ok()) return Ipv4Prefix{*one, 32};
   return parse_ipv4_prefix(text);
@@ -95,7 +95,7 @@ Result<Value> write_subnets(const SettingPlace& place, const Value& resource, co
   return patch;
 }
 
-// A list that is there in the resource has the room that it has when its items are maps.
+// A list of maps that exists in the resource has a fixed number of slots.
 Result<Value> write_list(const SettingPlace& place, const Value* now, const std::vector<std::string>& wanted) {
   if (place.item.empty()) return Value::texts(wanted);
   const std::size_t room = now == nullptr || now->items().empty() ? wanted.size() : now->items().size();

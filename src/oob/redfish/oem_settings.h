@@ -1,5 +1,5 @@
-// Settings as they lie in Redfish resources: what a change asks for as JSON, and what a vendor's own place
-// (redfish/quirks.h) holds as a list. Pure functions; sending is redfish/settings.cc's business.
+// Settings in Redfish resources: builds the JSON of a change, and reads vendor-specific properties (redfish/quirks.h)
+// as a list. Pure functions; requests are sent by redfish/settings.cc.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace weft::oob {
 
-// The texts that a place holds; empty when it is switched off; none when the resource has no such members.
+// The strings stored in a place; an empty list if it is disabled; no value if the resource has no such members.
 [[nodiscard]] std::optional<std::vector<std::string>> read_setting(const SettingPlace& place, const Value& resource);
-// The PATCH that makes the place hold `wanted`. Refused (invalid_input) when the place has no room for it.
+// The PATCH that sets the place to `wanted`. invalid_input if the place has too few slots.
 [[nodiscard]] Result<Value> write_setting(const SettingPlace& place, const Value& resource,
                                           const std::vector<std::string>& wanted);
 
-// The PATCH of a ManagerNetworkProtocol; an empty map when it need not change.
+// The PATCH of a ManagerNetworkProtocol; an empty map if nothing changes.
 [[nodiscard]] Value protocol_change(const SettingsChange& change);
-// Names of what is to be changed and is not told of in `settings`: "ssh, syslog".
+// Names of the settings in the change that `settings` does not report: "ssh, syslog".
 [[nodiscard]] std::string unknown_settings(const SettingsChange& change, const BmcSettings& settings);
-// Names of what is not as the change wants it.
+// Names of the settings that differ from the change.
 [[nodiscard]] std::string untaken_settings(const SettingsChange& change, const BmcSettings& settings);
-// Whether the operating system may talk to its BMC by one of these HostInterfaces; none when there are none.
+// Whether the operating system may access its BMC through one of these HostInterfaces; no value if there are none.
 [[nodiscard]] std::optional<bool> any_interface_enabled(const std::vector<Value>& interfaces);
 
 }  // namespace weft::oob

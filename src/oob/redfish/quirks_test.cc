@@ -23,7 +23,7 @@ Value json(std::string_view text) {
   return std::move(value).value();
 }
 
-TEST(Quirks, VendorsAreKnownByWhatTheySay) {
+TEST(Quirks, VendorsAreMatchedByReportedValues) {
   EXPECT_EQ(quirk_for({.vendor = "Dell"}).name, "dell-idrac");
   EXPECT_EQ(quirk_for({.manufacturer = "Dell Inc."}).name, "dell-idrac");
   EXPECT_EQ(quirk_for({.oem = {"Supermicro"}}).name, "supermicro");
@@ -47,7 +47,7 @@ TEST(Quirks, NamesAreUniqueAndResetsAreKnown) {
   EXPECT_EQ(all_quirks().back().name, "generic");
 }
 
-TEST(Quirks, BrokenDocumentsSayWhere) {
+TEST(Quirks, InvalidDocumentsNameTheLine) {
   const auto message = [](const std::string& text) { return parse_quirks(text).error().text(); };
   EXPECT_THAT(message("weft_quirks: 2\nquirks: []\n"), HasSubstr("weft_quirks: 1"));
   EXPECT_THAT(message("weft_quirks: 1\nquirks:\n  - nam: x\n"), HasSubstr("quirks:3:"));
@@ -58,7 +58,7 @@ TEST(Quirks, BrokenDocumentsSayWhere) {
   EXPECT_THAT(message("{"), HasSubstr("quirks:"));
 }
 
-TEST(Quirks, IdracKeepsServersInAttributes) {
+TEST(Quirks, IdracStoresServersInAttributes) {
   const Quirk& quirk = quirk_for({.vendor = "Dell"});
   const Value now = json(R"({"Attributes": {"SysLog.1.SysLogEnable": "Enabled", "SysLog.1.Server1": "192.168.0.2",
     "SysLog.1.Server2": "", "SysLog.1.Server3": "192.168.0.4"}})");

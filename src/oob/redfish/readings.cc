@@ -1,4 +1,4 @@
-// The readings of redfish/reply.h: Sensor, and the older Thermal and Power.
+// Sensor readings for redfish/reply.h: Sensor, and the older Thermal and Power.
 #include <array>
 #include <utility>
 
@@ -13,7 +13,7 @@ struct KindName {
   std::string_view redfish;
   std::string_view kind;
 };
-// Sensor.ReadingType of DSP8010, as far as servers have them; others keep their name in lower case.
+// Sensor.ReadingType of DSP8010, as used by servers; others keep their name in lower case.
 constexpr std::array<KindName, 5> kKinds{{{"Temperature", "temperature"},
                                           {"Rotational", "fan"},
                                           {"Voltage", "voltage"},
@@ -49,7 +49,7 @@ std::string kind_of(const std::string& type, const std::string& unit) {
   return to_lower(clean(type));
 }
 
-// Status.State of something that is not there; its reading means nothing.
+// Status.State of an absent component; its reading is meaningless.
 bool is_absent(const Value& value) { return raw_text(value, {"Status", "State"}) == "Absent"; }
 
 Health health_of(const Value& value) { return parse_health(raw_text(value, {"Status", "Health"})); }

@@ -12,19 +12,19 @@
 namespace weft::oob {
 namespace {
 
-// Pages of one collection: enough for kMaxEvents at iDRAC's 50 a page, and an end for links that go in circles.
+// Pages per collection: enough for kMaxEvents at iDRAC's 50 per page, and a bound for cyclic links.
 constexpr int kMaxPages = 250;
-// A collection as a whole may take this many times as long as one request.
+// Timeout for a whole collection, as a multiple of the request timeout.
 constexpr int kCollectionPatience = 30;
 
-// Names of logs that hold what IPMI's SEL holds, best first (idrac_exporter, bmcweb, Supermicro and AMI firmware).
+// Names of logs equivalent to the IPMI SEL, best first (idrac_exporter, bmcweb, Supermicro and AMI firmware).
 constexpr std::array<std::string_view, 8> kLogs{"SEL", "Sel", "Log1", "EventLog", "Event", "IML", "PlatformLog", "Log"};
 
 }  // namespace
 
 std::string RedfishBmc::expanded(const std::string& path) const {
   const ServiceRoot& root = session_->root();
-  // DSP0266, "Query parameters": "." is what is below, without links.
+  // DSP0266, "Query parameters": "." expands subordinate resources, without links.
   if (!root.expand_links || path.find('?') != std::string::npos) return path;
   return path + (root.expand_levels ? "?$expand=.($levels=1)" : "?$expand=.");
 }
@@ -63,13 +63,13 @@ Result<std::vector<Value>> RedfishBmc::members(const std::string& path, std::siz
   Clock& clock = session_->clock();
   const Duration end = clock.now() + session_->endpoint().request_limit * kCollectionPatience;
   std::vector<Value> out;
-  std::set<std::string> seen;        // pages asked for
-  std::set<std::string> first_ones;  // first member of each page: a service that ignores $skip repeats itself
+  std::set<std::string> seen;        // pages requested
+  std::set<std::string> first_ones;  // first member of each page: a service that ignores $skip repeats pages
   std::string next = expanded(path);
   for (int pages = 0; !next.empty() && pages < kMaxPages && out.size() < most; ++pages) {
     if (!seen.insert(next).second) break;
     Result<RedfishReply> reply = session_->get(next);
-    // A service that announces $expand and refuses it is asked the plain way.
+    // If a service advertises $expand but rejects it, retry without.
     if (!reply.ok() && pages == 0 && next != path && reply.error().code != ErrorCode::refused)
       reply = session_->get(path);
     if (!reply.ok()) return reply.error();
@@ -136,7 +136,7 @@ Result<LogService> RedfishBmc::log_service() {
       LogService log = parse_log_service(value);
       if (!log.entries.empty() && (!best || rank(log) < rank(*best))) best = std::move(log);
     }
-    // A log of the system by one of the known names is the right one; the manager's is its own diary.
+    // A system log with a known name is preferred; the manager's log is about the BMC itself.
     if (best && rank(*best) <= static_cast<std::ptrdiff_t>(wanted.size() + kLogs.size())) break;
   }
   if (!best) return error(ErrorCode::not_found, "has no event log");

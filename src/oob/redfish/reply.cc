@@ -13,7 +13,7 @@ constexpr std::size_t kMaxMessages = 16;
 constexpr std::size_t kMaxMessageBytes = 4096;
 
 PowerState power_state(std::string_view text) {
-  // Resource.PowerState; "Paused" is a machine with power.
+  // Resource.PowerState; "Paused" means powered on.
   if (text == "On" || text == "Paused") return PowerState::on;
   if (text == "Off") return PowerState::off;
   if (text == "PoweringOn") return PowerState::powering_on;
@@ -22,7 +22,7 @@ PowerState power_state(std::string_view text) {
 }
 
 UserRole role_named(std::string_view id) {
-  // Predefined roles of DSP0266; others have privileges that the name does not tell.
+  // Predefined roles of DSP0266; the privileges of other roles do not follow from the name.
   if (id == "Administrator") return UserRole::administrator;
   if (id == "Operator") return UserRole::operating;
   if (id == "ReadOnly" || id == "ReadOnlyUser") return UserRole::read_only;
@@ -65,7 +65,7 @@ Collection parse_collection(const Value& value) {
     std::string path = path_of(item, {"@odata.id"});
     if (path.empty()) continue;
     collection.members.push_back(std::move(path));
-    // A link has nothing but its id.
+    // A link contains only its id.
     if (item.entries().size() > 1) collection.expanded.push_back(&item);
   }
   collection.next = path_of(value, {"Members@odata.nextLink"});
@@ -89,14 +89,14 @@ Resettable parse_resettable(const Value& value) {
   thing.identity.manufacturer = clean_text(value, {"Manufacturer"});
   thing.identity.model = clean_text(value, {"Model"});
   thing.identity.serial = clean_text(value, {"SerialNumber"});
-  // Dell puts the service tag there, and a board number into SerialNumber; the serial is what an inventory knows.
+  // Dell stores the service tag in SKU, and a board number in SerialNumber; inventories use the serial.
   if (thing.identity.serial.empty()) thing.identity.serial = clean_text(value, {"SKU"});
   thing.identity.uuid = clean_text(value, {"UUID"});
   thing.identity.bios = clean_text(value, {"BiosVersion"});
   thing.power.state = power_state(raw_text(value, {"PowerState"}));
   thing.power.boot_progress = clean_text(value, {"BootProgress", "LastState"});
   thing.power.boot_id = clean_text(value, {"LastResetTime"});
-  // LastStateTime moves with every state of a boot; only that of the first one belongs to the boot as a whole.
+  // LastStateTime changes with every state of a boot; only that of the first state identifies the boot.
   if (thing.power.boot_id.empty() && thing.power.boot_progress == "PrimaryProcessorInitializationStarted") {
     thing.power.boot_id = clean_text(value, {"BootProgress", "LastStateTime"});
   }
@@ -154,7 +154,7 @@ LogEvent parse_log_entry(const Value& value) {
   event.id = clean_text(value, {"Id"});
   event.time = clean_text(value, {"Created"});
   if (event.time.empty()) event.time = clean_text(value, {"EventTimestamp"});
-  // A clock that was never set counts from the beginning of its era.
+  // A clock that was never set starts at its epoch.
   if (event.time.starts_with("1970-01-01") || event.time.starts_with("0000")) event.time.clear();
   event.severity = parse_health(raw_text(value, {"Severity"}));
   event.source = clean_text(value, {"SensorType"});
@@ -187,7 +187,7 @@ BmcSettings parse_network_protocol(const Value& value) {
   if (servers != nullptr && servers->is_list()) {
     std::vector<std::string> names = texts(value, {"NTP", "NTPServers"});
     std::erase_if(names, [](const std::string& name) { return name.empty(); });
-    if (ntp == false) names.clear();  // servers that nobody asks
+    if (ntp == false) names.clear();  // servers that are not used
     settings.ntp = std::move(names);
   } else if (ntp == false) {
     settings.ntp.emplace();

@@ -1,6 +1,5 @@
-// What Redfish resources say, read from their JSON into plain structs (schemas: DMTF DSP8010; protocol: DSP0266). Pure:
-// a value in, a struct out, nothing thrown, whatever the BMC sent. A member that is absent, of the wrong type, or a
-// path that may not be trusted, is empty in the struct.
+// Parses Redfish resources from JSON into plain structs (schemas: DMTF DSP8010; protocol: DSP0266). Pure functions that
+// do not throw on any input. A member that is absent, of the wrong type, or an untrusted path is empty in the struct.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace weft::oob {
 
-// The most members of a collection that weft looks at, and the most log entries.
+// The maximum number of collection members and of log entries that weft reads.
 inline constexpr std::size_t kMaxMembers = 1'000;
 inline constexpr std::size_t kMaxEvents = 10'000;
 
@@ -28,36 +27,36 @@ struct ServiceRoot {
   std::string chassis{};
   std::string accounts{};      // the AccountService
   std::string sessions{};      // the collection of sessions
-  bool expand_links = false;   // $expand=. may be asked
+  bool expand_links = false;   // $expand=. is supported
   bool expand_levels = false;  // ... with $levels
 };
 [[nodiscard]] ServiceRoot parse_service_root(const Value& value);
 
 struct Collection {
   std::vector<std::string> members{};  // trusted paths
-  // Members that came whole, expanded; the same order as `members` when all did.
+  // Members that were returned expanded; in the same order as `members` if all were.
   std::vector<const Value*> expanded{};
   std::string next{};  // the next page
 };
 // The result points into `value`.
 [[nodiscard]] Collection parse_collection(const Value& value);
 
-// A thing that can be reset: a ComputerSystem, or a Chassis where there is no system.
+// A resource that can be reset: a ComputerSystem, or a Chassis if there is no system.
 struct Resettable {
   std::string path{};
   std::string reset_target{};
   std::string action_info{};
-  std::vector<std::string> reset_types{};  // as the BMC spells them; empty: it does not say here
+  std::vector<std::string> reset_types{};  // in the BMC's spelling; empty: not listed here
   std::string log_services{};
   std::string manager{};  // Links.ManagedBy, the first
   double memory_gib = 0;
-  BmcIdentity identity{};  // without the BMC's firmware
+  BmcIdentity identity{};  // without the BMC firmware version
   PowerReading power{};
 };
 [[nodiscard]] Resettable parse_resettable(const Value& value);
-// Values of the parameter ResetType of an ActionInfo.
+// Values of the ResetType parameter of an ActionInfo.
 [[nodiscard]] std::vector<std::string> parse_action_info(const Value& value);
-// Those that weft knows, each once. "ForceOn" counts as On where On is not offered.
+// The values that weft supports, each once. "ForceOn" counts as On if On is not offered.
 [[nodiscard]] std::vector<ResetAction> known_resets(const std::vector<std::string>& types);
 
 struct ManagerInfo {
@@ -79,7 +78,7 @@ struct ChassisInfo {
 [[nodiscard]] ChassisInfo parse_chassis(const Value& value);
 
 [[nodiscard]] SensorReading parse_sensor(const Value& value);
-// Temperatures and Fans of a Thermal, voltages, supplies and PowerControl of a Power resource.
+// Temperatures and Fans of a Thermal, voltages, power supplies and PowerControl of a Power resource.
 [[nodiscard]] std::vector<SensorReading> parse_thermal(const Value& value);
 [[nodiscard]] std::vector<SensorReading> parse_power(const Value& value);
 [[nodiscard]] Health parse_health(std::string_view text);
@@ -89,7 +88,7 @@ struct LogService {
   std::string id{};
   std::string entries{};
   std::string clear_target{};
-  bool sel = false;  // LogEntryType says that it is the system event log
+  bool sel = false;  // LogEntryType is that of the system event log
 };
 [[nodiscard]] LogService parse_log_service(const Value& value);
 [[nodiscard]] LogEvent parse_log_entry(const Value& value);
@@ -123,17 +122,17 @@ struct TaskInfo {
 };
 [[nodiscard]] TaskInfo parse_task(const Value& value);
 
-// The extended information of an error reply, or of a success that has something to say (DSP0266, "Error responses").
+// The extended information of an error reply, or of a success with messages (DSP0266, "Error responses").
 struct ReplyMessages {
   std::vector<std::string> ids{};  // "Base.1.8.SessionLimitExceeded"
-  std::string text{};              // joined, not yet printable, at most 4 KiB
+  std::string text{};              // joined, unsanitized, at most 4 KiB
   std::string change_account{};    // account whose password must be changed, from PasswordChangeRequired's arguments
-  // Whether a MessageId ends in one of these names, whatever its registry and version.
+  // Whether a MessageId ends in this name, in any registry and version.
   [[nodiscard]] bool has(std::string_view name) const;
 };
 [[nodiscard]] ReplyMessages parse_messages(const Value& value);
 
-// The path of a Location header, whose host is of no interest: the request goes to the BMC we know. Empty when it is
+// The path of a Location header; its host is ignored, since requests always go to the configured BMC. Empty if it is
 // not a trusted path.
 [[nodiscard]] std::string location_path(std::string_view location);
 

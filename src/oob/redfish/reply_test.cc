@@ -18,7 +18,7 @@ Value json(std::string_view text) {
   return std::move(value).value();
 }
 
-TEST(RedfishJson, ReadsEveryKindOfValue) {
+TEST(RedfishJson, ParsesEveryKindOfValue) {
   const Value value =
       json(R"({"a": [1, -2, 18446744073709551615, 2.5, true, null, "x\u00e4"], "b": {"c": {"d": "deep"}}})");
   EXPECT_EQ(write_json_line(value),
@@ -29,7 +29,7 @@ TEST(RedfishJson, ReadsEveryKindOfValue) {
   EXPECT_EQ(number(value, {"a"}), std::nullopt);
 }
 
-TEST(RedfishJson, OfAKeyGivenTwiceTheFirstIsFound) { EXPECT_EQ(raw_text(json(R"({"a": "1", "a": "2"})"), {"a"}), "1"); }
+TEST(RedfishJson, FirstOfDuplicateKeysIsFound) { EXPECT_EQ(raw_text(json(R"({"a": "1", "a": "2"})"), {"a"}), "1"); }
 
 TEST(RedfishJson, RefusesWhatIsNotJson) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1}x", "nul", "'a'", "{\"a\":1e999}", "\"\xff\"", "\xef\xbb\xbf"}) {
@@ -45,11 +45,11 @@ TEST(RedfishJson, DepthIsBounded) {
   EXPECT_FALSE(read_json_reply(nested(kMaxJsonDepth + 1)).ok());
 }
 
-TEST(RedfishJson, QuotesForThePasswordsThatNeedIt) {
+TEST(RedfishJson, QuotesSpecialCharactersInPasswords) {
   EXPECT_EQ(json(json_quote_secret("a\"b\\c\n\x01ü")).text(), "a\"b\\c\n\x01ü");
 }
 
-TEST(RedfishJson, TrustsOnlyPathsOfItsOwn) {
+TEST(RedfishJson, TrustsOnlyRedfishPaths) {
   for (const char* good : {"/redfish/v1/Systems/1", "/redfish/v1/Chassis/1/Sensors?$skip=50", "/redfish/v1/",
                            "/redfish/v1/Systems/System.Embedded.1"}) {
     EXPECT_TRUE(is_trusted_path(good)) << good;
@@ -74,7 +74,7 @@ TEST(RedfishReply, LocationsAreCutToTheirPath) {
   EXPECT_EQ(location_path("ftp://bmc.example/redfish/v1/x"), "");
 }
 
-TEST(RedfishReply, MessagesAreFoundByNameWhateverTheRegistry) {
+TEST(RedfishReply, MessagesAreFoundByNameInAnyRegistry) {
   const ReplyMessages messages =
       parse_messages(json(R"({"error": {"code": "Base.1.5.GeneralError", "message": "general",
     "@Message.ExtendedInfo": [{"MessageId": "IDRAC.2.1.RAC0218", "Message": "The maximum number of user sessions is reached."},
@@ -83,7 +83,7 @@ TEST(RedfishReply, MessagesAreFoundByNameWhateverTheRegistry) {
   EXPECT_FALSE(messages.has("0218"));
   EXPECT_FALSE(messages.has("SessionLimitExceeded"));
   EXPECT_EQ(messages.text, "The maximum number of user sessions is reached.");
-  // Older services have a code and no extended information.
+  // Older services return a code and no extended information.
   const ReplyMessages old =
       parse_messages(json(R"({"error": {"code": "Base.1.0.SessionLimitExceeded", "message": "no"}})"));
   EXPECT_TRUE(old.has("SessionLimitExceeded"));
@@ -100,7 +100,7 @@ TEST(RedfishReply, TasksEndInOneOfThreeWays) {
   EXPECT_FALSE(parse_task(json("{}")).task);
 }
 
-TEST(RedfishReply, ABootIdStaysTheSameThroughABoot) {
+TEST(RedfishReply, BootIdIsConstantDuringABoot) {
   const auto id = [](const char* text) { return parse_resettable(json(text)).power.boot_id; };
   EXPECT_EQ(id(R"({"LastResetTime": "a", "BootProgress": {"LastState": "OSRunning", "LastStateTime": "b"}})"), "a");
   EXPECT_EQ(id(R"({"BootProgress": {"LastState": "OSRunning", "LastStateTime": "b"}})"), "");
@@ -108,7 +108,7 @@ TEST(RedfishReply, ABootIdStaysTheSameThroughABoot) {
             "b");
 }
 
-TEST(RedfishReply, CollectionsKeepOnlyWhatCanBeAskedFor) {
+TEST(RedfishReply, CollectionsKeepOnlyTrustedPaths) {
   const Value value = json(R"({"Members": [{"@odata.id": "/redfish/v1/a"}, {"@odata.id": "/etc"}, 5,
     {"@odata.id": "/redfish/v1/b", "Name": "b"}], "Members@odata.nextLink": "http://x/redfish/v1/"})");
   const Collection collection = parse_collection(value);

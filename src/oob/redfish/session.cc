@@ -14,18 +14,18 @@ namespace weft::oob {
 namespace {
 
 constexpr const char* kRoot = "/redfish/v1/";
-// The place of sessions in the schema's URIs (DSP8010), for services whose root does not link to it.
+// The standard URI of the session collection (DSP8010), for services whose root does not link to it.
 constexpr const char* kSessions = "/redfish/v1/SessionService/Sessions";
-// Of an error text of a BMC.
+// Of an error message from a BMC.
 constexpr std::size_t kMaxMessageChars = 200;
-// Sessions looked at when the BMC has no room for one more. iDRAC has 8, bmcweb 64.
+// Sessions read when the BMC has reached its session limit. iDRAC allows 8, bmcweb 64.
 constexpr std::size_t kMaxSessionsRead = 64;
 
 HttpLogin copy_basic(const HttpLogin& login) { return {Secret(), login.user, login.password}; }
 
 ErrorCode code_of(int status) {
   switch (status) {
-    // Understood and declined: nothing was done.
+    // Understood and rejected: nothing was done.
     case 400:
     case 412:
     case 428:
@@ -88,7 +88,7 @@ Status RedfishSession::read_root() {
   Result<HttpReply> reply = client_.request(request);
   if (!reply.ok()) return reply.error();
   if (reply->status == 401 || reply->status == 403) {
-    // Some want a login even here; the schema's own paths will do.
+    // Some services require a login even here; use the standard paths.
     root_.sessions = kSessions;
     root_.systems = "/redfish/v1/Systems";
     root_.managers = "/redfish/v1/Managers";
@@ -118,7 +118,7 @@ Result<HttpReply> RedfishSession::ask_for_session() {
     request.body = body.reveal();
     Result<HttpReply> reply = client_.request(request);
     if (!reply.ok() || !with_context || reply->status != 400) return reply;
-    // Context is younger than sessions (Session 1.5); services before it may refuse what they do not know.
+    // Context was added in Session 1.5; older services may reject unknown properties.
     const ReplyMessages messages = parse_messages(json_or_null(*reply));
     if (!messages.has("PropertyUnknown") && !messages.has("PropertyNotWritable")) return reply;
   }
@@ -145,7 +145,7 @@ Status RedfishSession::log_in() {
     if (reply->status == 404 || reply->status == 405) return use_basic();
     if (!is_session_limit(*reply)) {
       Error refusal = error_of(*reply);
-      // No session until the password is changed; the change itself goes by Basic.
+      // No session until the password is changed; the change itself uses HTTP Basic.
       if (!change_account_.empty()) return {};
       return refusal;
     }
@@ -165,7 +165,7 @@ bool RedfishSession::is_session_limit(const HttpReply& reply) const {
                      [&](const std::string& id) { return messages.has(id); });
 }
 
-// The oldest session of ours that a command which died left behind. Those of others are never touched.
+// The oldest session that a crashed weft command left behind. Sessions of other clients are never touched.
 bool RedfishSession::remove_stale_session() {
   const HttpLogin basic = copy_basic(login_);
   HttpRequest request;
@@ -181,7 +181,7 @@ bool RedfishSession::remove_stale_session() {
     if (!one.ok() || one->status != 200) continue;
     SessionInfo session = parse_session(json_or_null(*one));
     if (session.path.empty() || session.user != login_.user || session.context != kSessionContext) continue;
-    // ISO 8601 in one time zone sorts as text; without times, the first in the list was there first.
+    // ISO 8601 in one time zone sorts as text; without times, the first in the list is the oldest.
     if (!oldest || session.created < oldest->created) oldest = std::move(session);
   }
   if (!oldest) return false;
@@ -194,7 +194,7 @@ bool RedfishSession::remove_stale_session() {
 Status RedfishSession::use_basic() {
   log_out();
   login_.token = Secret();
-  // Basic has no login; whether it will be taken shows at the first resource that wants one.
+  // Basic has no login; whether it is accepted shows at the first resource that requires authentication.
   HttpRequest request;
   request.path = root_.sessions;
   request.login = &login_;
@@ -217,12 +217,12 @@ void RedfishSession::log_out() {
   request.path = std::exchange(session_path_, {});
   request.login = &login_;
   request.farewell = true;
-  // Nothing can be done about a failure: the BMC drops the session when its time is over.
+  // A failure is ignored: the BMC drops the session when it times out.
   (void)client_.request(request);
 }
 
-// After a 401 in the middle. The old session is given back first: what looked like an expired session may be a right
-// that is missing, and then it would be left behind.
+// Handles a 401 in mid-session. The old session is deleted first: what looked like an expired session may be a missing
+// privilege, and then the session would leak.
 bool RedfishSession::log_in_again() {
   if (login_.token.empty() || clock_.stopped()) return false;
   log_out();
@@ -249,7 +249,7 @@ Error RedfishSession::error_of(const HttpReply& reply) {
     if (!messages.change_account.empty()) change_account_ = messages.change_account;
     return error(ErrorCode::refused, "the password must be changed before anything else is allowed");
   }
-  // Base registry (DSP8011): the service has no such action, or not with this value.
+  // Base registry (DSP8011): the service does not support the action, or not with this value.
   const bool lacks =
       reply.status == 400 && (messages.has("ActionNotSupported") || messages.has("ActionParameterNotSupported") ||
                               messages.has("ActionParameterValueNotInList") || messages.has("PropertyValueNotInList"));
@@ -264,7 +264,7 @@ Result<HttpReply> RedfishSession::send(HttpRequest request) {
   }
   request.login = &login_;
   Result<HttpReply> reply = client_.request(request);
-  // A request that was refused with 401 was not carried out, so even a POST may be repeated.
+  // A request rejected with 401 was not executed, so even a POST can be retried.
   if (reply.ok() && reply->status == 401 && log_in_again()) reply = client_.request(request);
   return reply;
 }
@@ -284,7 +284,7 @@ Result<RedfishReply> RedfishSession::reply_of(Result<HttpReply> reply, bool must
     return error(ErrorCode::invalid_input, "sent a response that is not a JSON object");
   if (value.ok()) out.value = std::move(value).value();
   out.etag = reply->etag.empty() ? raw_text(out.value, {"@odata.etag"}) : reply->etag;
-  // It goes into a header of ours.
+  // It is sent back in a request header.
   if (!std::all_of(out.etag.begin(), out.etag.end(), [](char c) { return c >= ' ' && c <= '~'; })) out.etag.clear();
   if (out.etag.size() > kMaxTextBytes) out.etag.clear();
   return out;
@@ -345,8 +345,8 @@ Result<RedfishReply> RedfishSession::patch(const std::string& path, std::string_
   request.if_match = etag;
   Result<HttpReply> reply = send(request);
   if (!reply.ok() || (reply->status != 412 && reply->status != 428)) return reply_of(std::move(reply), false);
-  // RFC 6585: 428 wants an If-Match. RFC 9110: 412 says that ours was not right; when it was the newest there is, the
-  // service contradicts itself (seen on XCC), and none at all is taken.
+  // RFC 6585: 428 requires an If-Match. RFC 9110: 412 means that ours did not match; if it was the current one, the
+  // service contradicts itself (seen on XCC), and the retry sends none.
   const Result<RedfishReply> fresh = get(path);
   if (!fresh.ok()) return fresh.error();
   request.if_match = reply->status == 412 && fresh->etag == etag ? std::string() : fresh->etag;

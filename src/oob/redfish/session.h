@@ -1,6 +1,6 @@
-// A login at a Redfish service (DSP0266, "Session-based authentication"): taken once, renewed when the BMC forgot it,
-// given back on every way out. Falls back to HTTP Basic where there are no sessions to be had. Replies come as JSON
-// with errors already told apart; no error text holds a password or a token. One thread.
+// A login session on a Redfish service (DSP0266, "Session-based authentication"): opened once, renewed when it expires,
+// deleted on every exit path. Falls back to HTTP Basic if no session can be opened. Replies are JSON, with errors
+// already classified; no error text contains a password or a token. Single-threaded.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,20 @@
 
 namespace weft::oob {
 
-// What sessions of ours are called, so that those left behind by a crash can be told from other people's.
+// Context of our sessions, to tell those left behind by a crash from those of other users.
 inline constexpr std::string_view kSessionContext = "weft";
 
 struct RedfishReply {
   int status = 0;
-  Value value{};                     // null when the reply had no body, or none that is JSON
-  std::string etag{};                // of the header, else @odata.etag
+  Value value{};                     // null if the reply had no body or no valid JSON
+  std::string etag{};                // from the header, else @odata.etag
   std::string location{};            // a trusted path, or empty
   std::optional<int> retry_after{};  // seconds
 };
 
 class RedfishSession {
  public:
-  // One attempt to log in. Refused when the BMC does not take the credentials.
+  // One login attempt. `refused` if the BMC rejects the credentials.
   [[nodiscard]] static Result<std::unique_ptr<RedfishSession>> open(const Endpoint& endpoint, const std::string& user,
                                                                     const Secret& password, Clock& clock);
   ~RedfishSession();
@@ -43,22 +43,22 @@ class RedfishSession {
   [[nodiscard]] const std::string& user() const { return login_.user; }
   // The account whose password must be changed before anything else is allowed; empty: none.
   [[nodiscard]] const std::string& change_account() const { return change_account_; }
-  // The service's quirk, as far as it is known; made more exact by what was read later.
+  // The service's quirk, as far as known; refined by resources read later.
   [[nodiscard]] const Quirk& quirk() const { return *quirk_; }
   void look_again(const std::string& manufacturer, const std::string& firmware);
 
   // A resource; an error unless it is a JSON object.
   [[nodiscard]] Result<RedfishReply> get(const std::string& path);
-  // Several, at most four at a time, in the order of the paths.
+  // Several resources, at most four at a time, in the order of the paths.
   [[nodiscard]] std::vector<Result<Value>> get_many(const std::vector<std::string>& paths);
-  // The answer of a task monitor, whose body may be anything; any 2xx is a reply.
+  // The response of a task monitor, whose body may be anything; any 2xx is a reply.
   [[nodiscard]] Result<RedfishReply> look(const std::string& path);
   // Sent once. The reply's status is 2xx.
   [[nodiscard]] Result<RedfishReply> post(const std::string& path, std::string_view body);
-  // With the ETag given, or else with none; when the BMC wants it otherwise, once more as it wants.
+  // With the given ETag, or none; if the BMC rejects that, retried once as the BMC requires.
   [[nodiscard]] Result<RedfishReply> patch(const std::string& path, std::string_view body, const std::string& etag);
 
-  // The password that this login's user has from now on, and any that must not show in messages.
+  // The new password of this session's user, and secrets that must not appear in messages.
   void password_changed(const Secret& password) { login_.password = password; }
   void keep_out_of_messages(const Secret& secret) { unspeakable_.push_back(secret); }
 
@@ -88,7 +88,7 @@ class RedfishSession {
   ServiceLook look_;
   const Quirk* quirk_;
   HttpLogin login_;
-  std::string session_path_;  // of the session to give back; empty: none
+  std::string session_path_;  // of the session to delete; empty: none
   std::string change_account_;
   std::vector<Secret> unspeakable_;
 };

@@ -78,7 +78,7 @@ TEST(RedfishSessionConcurrent, LogsOutWhenStoppedInTheMiddle) {
   EXPECT_EQ(service.open_sessions(), 0U);
 }
 
-TEST(RedfishSession, AWrongPasswordIsRefusedAndNotRepeated) {
+TEST(RedfishSession, WrongPasswordIsRefusedAndNotRetried) {
   TestService service;
   SystemClock clock;
   const auto session = open(service, clock, "wrong");
@@ -89,7 +89,7 @@ TEST(RedfishSession, AWrongPasswordIsRefusedAndNotRepeated) {
   EXPECT_EQ(service.server().count("POST"), 1);
 }
 
-TEST(RedfishSession, AnExpiredSessionIsRenewedOnce) {
+TEST(RedfishSession, ExpiredSessionIsRenewedOnce) {
   TestService service;
   SystemClock clock;
   {
@@ -106,7 +106,7 @@ TEST(RedfishSession, AnExpiredSessionIsRenewedOnce) {
   EXPECT_EQ(service.open_sessions(), 0U);
 }
 
-TEST(RedfishSession, ABmcThatAlwaysSays401LeavesNoSessionBehind) {
+TEST(RedfishSession, BmcThatAlwaysReturns401LeavesNoSessionBehind) {
   TestService service([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.path == kSystem) return ServerAnswer{.status = 401};
     return std::nullopt;
@@ -123,7 +123,7 @@ TEST(RedfishSession, ABmcThatAlwaysSays401LeavesNoSessionBehind) {
   EXPECT_EQ(service.open_sessions(), 0U);
 }
 
-TEST(RedfishSession, AtTheLimitTheOldestOfOurOwnMakesRoom) {
+TEST(RedfishSession, AtTheLimitOurOldestSessionIsDeleted) {
   TestService service;
   SystemClock clock;
   service.leave_session("admin", "nagios", "2020-01-01T00:00:00Z");
@@ -142,7 +142,7 @@ TEST(RedfishSession, AtTheLimitTheOldestOfOurOwnMakesRoom) {
   EXPECT_EQ(service.open_sessions(), 3U);
 }
 
-TEST(RedfishSession, AtTheLimitWithoutOurOwnBasicIsUsed) {
+TEST(RedfishSession, AtTheLimitWithoutOwnSessionsBasicIsUsed) {
   TestService service;
   SystemClock clock;
   service.leave_session("admin", "nagios", "2020-01-01T00:00:00Z");
@@ -157,7 +157,7 @@ TEST(RedfishSession, AtTheLimitWithoutOurOwnBasicIsUsed) {
   EXPECT_EQ(service.server().count("DELETE"), 0);
 }
 
-TEST(RedfishSession, WithoutSessionsBasicIsUsedAndProven) {
+TEST(RedfishSession, WithoutSessionsBasicIsUsedAndVerified) {
   TestService service([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.method == "POST") return ServerAnswer{.status = 405};
     return std::nullopt;
@@ -171,7 +171,7 @@ TEST(RedfishSession, WithoutSessionsBasicIsUsedAndProven) {
   EXPECT_EQ(wrong.error().code, ErrorCode::refused);
 }
 
-TEST(RedfishSession, OldServicesGetNoContext) {
+TEST(RedfishSession, OldServicesAreSentNoContext) {
   TestService service([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.method != "POST" || request.body.find("Context") == std::string::npos) return std::nullopt;
     return ServerAnswer{.status = 400,
@@ -183,7 +183,7 @@ TEST(RedfishSession, OldServicesGetNoContext) {
   EXPECT_THAT(service.session_contexts(), ElementsAre(""));
 }
 
-TEST(RedfishSession, StatusesBecomeCodes) {
+TEST(RedfishSession, HttpStatusesMapToErrorCodes) {
   int status = 0;
   TestService service([&](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.path != kSystem) return std::nullopt;
@@ -225,7 +225,7 @@ TEST(RedfishSession, MessagesHoldNoSecrets) {
   EXPECT_LT(reply.error().message.size(), 250U);
 }
 
-TEST(RedfishSession, RubbishIsToldFromJson) {
+TEST(RedfishSession, InvalidJsonIsReported) {
   std::string body;
   TestService service([&](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.path == kSystem) return ServerAnswer{.body = body};
@@ -258,7 +258,7 @@ TEST(RedfishSession, RubbishIsToldFromJson) {
   }
 }
 
-TEST(RedfishSession, AServiceRootThatWantsALoginIsLoggedInToAllTheSame) {
+TEST(RedfishSession, LoginWorksIfTheServiceRootRequiresIt) {
   TestService service([](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.path == "/redfish/v1/") return ServerAnswer{.status = 401};
     return std::nullopt;
@@ -269,8 +269,8 @@ TEST(RedfishSession, AServiceRootThatWantsALoginIsLoggedInToAllTheSame) {
   EXPECT_EQ((*session)->root().systems, "/redfish/v1/Systems");
 }
 
-TEST(RedfishSession, ASessionElsewhereIsNotGivenBackThere) {
-  // The path must be below /redfish/; a host in it is of no interest.
+TEST(RedfishSession, SessionLocationIsReducedToATrustedPath) {
+  // The path must be below /redfish/; a host in it is ignored.
   std::string location;
   TestService service([&](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.method != "POST") return std::nullopt;
@@ -287,7 +287,7 @@ TEST(RedfishSession, ASessionElsewhereIsNotGivenBackThere) {
   EXPECT_EQ(service.server().count("DELETE"), 1);
 }
 
-TEST(RedfishSession, EtagsThatAServiceContradictsAreLeftOut) {
+TEST(RedfishSession, ContradictedEtagsAreOmitted) {
   int wants = 0;
   TestService service([&](const ServerRequest& request) -> std::optional<ServerAnswer> {
     if (request.method == "GET" && request.path == kSystem)

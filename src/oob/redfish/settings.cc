@@ -1,5 +1,5 @@
-// RedfishBmc: how the BMC is set up. Standard settings live in the ManagerNetworkProtocol; where a vendor keeps remote
-// syslog and the filter of addresses is the quirk's to say.
+// RedfishBmc: BMC settings. Standard settings are in the ManagerNetworkProtocol; the quirk defines where a vendor
+// stores remote syslog servers and the address filter.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace weft::oob {
 namespace {
 
-// A BMC may take a moment, or restart its web server, before a change shows.
+// A BMC may take a moment, or restart its web server, before a change is visible.
 constexpr int kReadBacks = 4;
 constexpr Duration kReadBackWait = milliseconds(1'000);
 
@@ -34,7 +34,7 @@ Result<RedfishBmc::ReadPlace> RedfishBmc::read_place(const SettingPlace& place) 
 }
 
 Result<BmcSettings> RedfishBmc::settings() {
-  // The manufacturer decides the quirk, and stands in the system.
+  // The quirk depends on the manufacturer, which is in the system resource.
   if (const Result<const Resettable*> found = thing(); !found.ok() && found.error().code != ErrorCode::not_found) {
     return found.error();
   }
@@ -88,7 +88,7 @@ Status RedfishBmc::change(const SettingsChange& change) {
   if (const std::string unknown = unknown_settings(change, *before); !unknown.empty()) {
     return error(ErrorCode::not_found, "has no setting for " + unknown + "; nothing was changed");
   }
-  // Whatever can be seen to be impossible is seen before anything is sent.
+  // Reject what is known to be impossible before sending anything.
   const SettingPlace& syslog = session_->quirk().syslog;
   const SettingPlace& firewall = session_->quirk().firewall;
   for (const auto& [place, wanted] : {std::pair(&syslog, &change.syslog), std::pair(&firewall, &change.firewall)}) {

@@ -1,6 +1,5 @@
-// For tests only: an HTTPS server on a free port of 127.0.0.1, with a certificate made in memory and answers that a
-// test scripts, down to the bytes and their timing. One thread for each connection. Also a small Redfish service on
-// top.
+// For tests only: an HTTPS server on a free port of 127.0.0.1, with a certificate generated in memory and scripted
+// responses, down to the bytes and their timing. One thread per connection. Also a small Redfish service on top.
 #pragma once
 
 #include <arpa/inet.h>
@@ -55,7 +54,7 @@ struct CertificateWish {
   std::string alternative = "IP:127.0.0.1";
   long from_s = -3600;
   long to_s = 3600;
-  const Certificate* issuer = nullptr;  // null: signs itself
+  const Certificate* issuer = nullptr;  // null: self-signed
   bool authority = false;
 };
 
@@ -93,15 +92,15 @@ struct ServerRequest {
   std::string body{};
 };
 
-// Sends bytes; false when the peer has gone or the server ends.
+// Sends bytes; false if the peer has closed or the server is stopping.
 using Sender = std::function<bool(std::string_view)>;
 
 struct ServerAnswer {
   int status = 200;
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
-  std::string raw{};                            // sent instead of all that
-  std::function<void(const Sender&)> stream{};  // called instead of all that
+  std::string raw{};                            // sent instead of all of the above
+  std::function<void(const Sender&)> stream{};  // called instead of all of the above
   bool close = false;
   int delay_ms = 0;
 };
@@ -149,7 +148,7 @@ class TestServer {
     const std::lock_guard lock(mutex_);
     return requests_;
   }
-  // How many requests of that method to a path that begins so.
+  // The number of requests of that method whose path has this prefix.
   [[nodiscard]] int count(std::string_view method, std::string_view path = {}) const {
     const std::lock_guard lock(mutex_);
     return static_cast<int>(std::count_if(requests_.begin(), requests_.end(), [&](const ServerRequest& one) {
@@ -208,7 +207,7 @@ class TestServer {
       Wire wire(fd, context_.get(), plain_);
       std::string buffer;
       if (plain_) {
-        // As web servers do with a TLS greeting on their plain port.
+        // Like web servers that receive a TLS ClientHello on their plain port.
         if (read_more(wire, buffer)) (void)wire.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
       } else if (wire.open()) {
         while (!stopping_ && serve_one(wire, buffer)) {

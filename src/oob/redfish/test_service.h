@@ -1,5 +1,5 @@
-// For tests only: a small Redfish service on a TestServer. It has a tree of resources that PATCH merges into, sessions
-// with a limit, and a hook that may answer any request in its place.
+// For tests only: a small Redfish service on a TestServer, with a resource tree that PATCH merges into, sessions with a
+// limit, and a hook that can answer any request instead.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -73,7 +73,7 @@ class TestService {
     const std::lock_guard lock(mutex_);
     sessions_.clear();
   }
-  // A session that somebody left behind.
+  // A stale session left behind by a client.
   void leave_session(const std::string& user, const std::string& context, const std::string& created) {
     const std::lock_guard lock(mutex_);
     add_session(user, context, created);
@@ -162,7 +162,7 @@ class TestService {
   std::map<std::string, nlohmann::json> sessions_;  // by token
   std::size_t most_sessions_ = 64;
   int last_session_ = 0;
-  TestServer server_;  // last: its threads use the rest
+  TestServer server_;  // last: its threads use the other members
 };
 
 }  // namespace weft::oob::test

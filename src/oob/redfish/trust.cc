@@ -42,7 +42,7 @@ Result<CertificateStore> trusted_store(const std::string& ca_file) {
     ERR_clear_error();
   }
   if (certificates == 0) return Error{ErrorCode::invalid_input, "contains no PEM certificate", ca_file};
-  // A BMC's own certificate, or that of an intermediate authority, is trust enough when the user put it there.
+  // A BMC's own certificate, or that of an intermediate CA, is sufficient if the user put it in the file.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   stores.emplace(std::move(pem), store);
   return store;

@@ -1,4 +1,4 @@
-// The actions of a step, each through the hands. What they bring goes to files of the rescue's folder.
+// The actions of a step, through RescueActions. Their output goes to files in the rescue's folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ RescuePowerCall RescueRunner::power_call(const RescueStep& step, const RescueAct
 RescueRunner::Act RescueRunner::act_power(const RescueStep& step, const RescueAction& action,
                                           const std::string& operation, const std::vector<std::string>& only) {
   const RescuePowerAnswer answer = hands_.power(power_call(step, action, operation, only));
-  // What was under way when the operator stopped the command is judged when it is resumed.
+  // An action in progress when the operator stopped the command is judged on resume.
   if (clock_.stopped() && answer.end != RescuePowerEnd::done) return {Did::stopped, answer.text, {}};
   switch (answer.end) {
     case RescuePowerEnd::done:
@@ -60,7 +60,7 @@ RescueRunner::Act RescueRunner::act_power(const RescueStep& step, const RescueAc
 }
 
 RescueRunner::Act RescueRunner::act_console(const RescueStep& step, const RescueAction& action) {
-  // One file a capture: a second one, after a crash, must not look like a second boot.
+  // One file per capture: a second one, after a crash, must not look like a second boot.
   std::string file = file_name(step, "console");
   for (int attempt = 2; folder_->read(file).ok(); ++attempt) file = file_name(step, fmt::format("{}.console", attempt));
   std::optional<RunbookPattern> pattern;
@@ -71,7 +71,7 @@ RescueRunner::Act RescueRunner::act_console(const RescueStep& step, const Rescue
   }
   Status kept = folder_->append(file, fmt::format("--- {} {}\n", date_text(clock_.wall_ms()), action.hosts.front()));
   if (!kept.ok()) return {Did::failed, kept.error().text(), {}};
-  std::size_t searched = 0;  // lines before this byte were looked at
+  std::size_t searched = 0;  // lines before this byte were already searched
   const auto until = [&](const std::string& text) {
     if (!pattern) return false;
     const bool seen = pattern->count(std::string_view(text).substr(searched)) > 0;
@@ -99,7 +99,7 @@ RescueRunner::Act RescueRunner::act_run(const RescueStep& step, const RescueActi
   const Result<RescueRunAnswer> answer = hands_.run(action.words, limit);
   if (clock_.stopped()) return {Did::stopped, {}, {}};
   if (!answer.ok()) {
-    // Started and not finished: it may have done its work.
+    // Started and not finished: it may have had its effect.
     const bool started = answer.error().code == ErrorCode::timeout;
     return {started ? Did::unknown : Did::failed, answer.error().text(), {}};
   }
@@ -109,7 +109,7 @@ RescueRunner::Act RescueRunner::act_run(const RescueStep& step, const RescueActi
   return {Did::ok, fmt::format("{} exits 0", action.words.front()), file};
 }
 
-// After a crash it waits for what is left of the time.
+// After a crash it waits for the remaining time.
 RescueRunner::Act RescueRunner::act_wait(const RescueStep& step, const RescueAction& action) {
   const std::int64_t begun = record(step).begun_ms;
   const Duration passed = begun == 0 ? Duration(0) : milliseconds(std::max<std::int64_t>(0, clock_.wall_ms() - begun));
@@ -123,7 +123,7 @@ RescueRunner::Act RescueRunner::act_backup(const RescueStep& step, const RescueA
   std::string why;
   for (const std::string& host : action.hosts) {
     if (clock_.stopped()) return {Did::stopped, {}, {}};
-    // The first one counts: a config that the rescue itself changed is not what was there before.
+    // The first backup counts: a config that the rescue itself changed is not the original one.
     if (folder_->read(kept_config_name(step.id, host)).ok()) continue;
     const Result<std::string> config = hands_.config_now(host);
     const Status kept = config.ok() ? folder_->write(kept_config_name(step.id, host), *config) : Status(config.error());
@@ -151,7 +151,7 @@ RescueRunner::Act RescueRunner::restore_one(const RescueStep& step, const Rescue
   if (!back && now.hosts_done.contains(host)) return {Did::ok, {}, {}};
   const Result<std::string> wanted = wanted_config(hands_, *folder_, action.from, host);
   if (!wanted.ok()) return {Did::failed, fmt::format("{}: no config to restore: {}", host, wanted.error().text()), {}};
-  // Begun in a run before this one: what the switch holds is the proof.
+  // Begun in an earlier run: the config on the switch is the evidence.
   bool in_place = false;
   if (!back && now.hosts_begun.contains(host)) {
     const Result<std::string> held = hands_.config_now(host);

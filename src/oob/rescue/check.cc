@@ -12,11 +12,11 @@
 namespace weft::oob {
 namespace {
 
-// One look at a command, port or ping: more would eat the step's time without looking again.
+// Timeout of one command, port or ping check: a longer one would use up the step's time without a retry.
 constexpr Duration kLookLimit = milliseconds(30'000);
 constexpr Duration kConnectLimit = milliseconds(5'000);
 
-// Whether enough of the hosts are fine, and who is not.
+// Whether enough hosts pass, and which do not.
 RescueVerdict share_verdict(const std::vector<std::string>& hosts, const std::vector<bool>& fine, int share,
                             std::string_view good, std::string_view bad) {
   if (hosts.empty()) return {true, "this cluster has no such device"};
@@ -141,14 +141,14 @@ RescueVerdict RescueChecker::look_ping(const RescueCheck& check, Duration limit)
   std::vector<bool> fine;
   fine.reserve(check.addresses.size());
   for (const std::string& address : check.addresses) {
-    // Two echoes, two seconds for each.
+    // Two echo requests, two seconds each.
     const Result<RescueRunAnswer> answer = hands_.run({"ping", "-n", "-c", "2", "-W", "2", "--", address}, limit);
     fine.push_back(answer.ok() && answer->code == 0);
   }
   return share_verdict(check.hosts, fine, check.share, "respond to ping", "do not respond to ping");
 }
 
-// By the date: a rescue may be resumed on another boot of the jump host.
+// By wall-clock time: a rescue may be resumed after a reboot of the jump host.
 RescueVerdict RescueChecker::look_since(const RescueCheck& check) {
   const auto found = record_.steps.find(check.step);
   const std::int64_t ended = found == record_.steps.end() ? 0 : found->second.ended_ms;

@@ -1,4 +1,4 @@
-// Looks whether a check holds, once. Nothing it does changes anything.
+// Evaluates a check once. Read-only.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace weft::oob {
 
 struct RescueVerdict {
   bool holds = false;
-  std::string seen{};  // what was seen; of a check that does not hold, what is missing
+  std::string seen{};  // what was observed; for a failed check, what is missing
 };
 
 class RescueChecker {
@@ -21,7 +21,7 @@ class RescueChecker {
   RescueChecker(RescueActions& hands, Clock& clock, const RescueFolder& folder, const RescueRecord& record)
       : hands_(hands), clock_(clock), folder_(folder), record_(record) {}
 
-  // All of them hold now, looked at in order; stops at the first that does not. `limit` bounds each look.
+  // Whether all hold now, evaluated in order; stops at the first that fails. `limit` is the timeout of each.
   [[nodiscard]] RescueVerdict all(const std::vector<RescueCheck>& checks, Duration limit);
 
  private:
@@ -42,9 +42,9 @@ class RescueChecker {
   const RescueRecord& record_;
 };
 
-// "NN-step.host.config": where a kept config lies.
+// "NN-step.host.config": file name of a stored config.
 [[nodiscard]] std::string kept_config_name(const std::string& step, const std::string& host);
-// The config that `from` means for a host: of a step's backup, or of the kept ones.
+// The config that `from` refers to for a host: a step's backup, or a stored version.
 [[nodiscard]] Result<std::string> wanted_config(RescueActions& hands, const RescueFolder& folder,
                                                 const std::string& from, const std::string& host);
 

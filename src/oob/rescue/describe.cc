@@ -1,4 +1,4 @@
-// A plan in words and tables. What is in it is rescue/plan.cc's.
+// A plan as text and tables.
 #include <fmt/format.h>
 
 #include "base/host_range.h"
@@ -9,7 +9,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kWidestHosts = 40;  // columns that names may take in a table
+constexpr std::size_t kWidestHosts = 40;  // columns for host names in a table
 
 std::string hosts_text(const std::vector<std::string>& hosts, Wording wording) {
   if (hosts.empty()) return "no device";

@@ -1,5 +1,5 @@
-// A cluster made up for tests of the rescue: hosts with power, consoles, ports, configs, and a process that can be
-// killed at every point where it touches the journal or the world.
+// A fake cluster for rescue tests: hosts with power, consoles, ports, configs, and a process that can be killed at
+// every journal write and every side effect.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace weft::oob {
 // The process died here.
 struct Killed {};
 
-// Counts the points of a run, and kills it at one of them.
+// Counts the kill points of a run, and kills it at one of them.
 struct KillSwitch {
   int at = -1;  // never
   int passed = 0;
@@ -32,7 +32,7 @@ struct KillSwitch {
   }
 };
 
-// On disk or not: an entry is there when append() returned, and may be there when the process died in it.
+// An entry is durable when append() returned, and may be durable if the process died in it.
 class FakeJournal final : public Journal {
  public:
   explicit FakeJournal(KillSwitch& kill) : kill_(kill) {}
@@ -58,11 +58,11 @@ class FakeJournal final : public Journal {
 
 struct FakeHost {
   PowerState state = PowerState::on;
-  bool answers = true;  // its BMC
-  bool hung = false;    // its system, until it is booted
-  bool loops = false;   // boots again and again while its config is not "good"
+  bool answers = true;  // its BMC responds
+  bool hung = false;    // its OS hangs until rebooted
+  bool loops = false;   // boot loop while its config is not "good"
   bool stuck = false;   // accepts power verbs and does nothing
-  int boots = 0;        // that interrupt: cycle and reset
+  int boots = 0;        // disruptive ones: cycle and reset
   int offs = 0;
   int ons = 0;
   int installs = 0;
@@ -90,7 +90,7 @@ class FakeRescueActions final : public RescueActions {
     return carry_out(call);
   }
 
-  // As the power loop does: what has no intent is sent now, what has one is judged by boot ids where the BMC tells
+  // Like the power loop: steps without an intent are sent now, steps with one are judged by boot ids if the BMC reports
   // them.
   [[nodiscard]] std::optional<RescuePowerAnswer> recall_power(const RescuePowerCall& call) override {
     if (!begun.contains(call.operation)) return std::nullopt;
@@ -235,7 +235,7 @@ class RescueBench {
     hosts = std::make_unique<RescueHosts>(*loaded->cluster, *inventory);
     hands = std::make_unique<FakeRescueActions>(*hosts, kill, clock);
     static int count = 0;
-    // Thousands of small files that are synced one by one: in memory, where that can be had.
+    // Thousands of small files that are synced one by one: on a memory file system if there is one.
     const std::string root = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
     state = root + "weft-rescue-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
   }
@@ -246,7 +246,7 @@ class RescueBench {
   RescueBench(const RescueBench&) = delete;
   RescueBench& operator=(const RescueBench&) = delete;
 
-  // One that comes with weft.
+  // A runbook shipped with weft.
   const RescuePlan& plan_shipped(const std::string& name, const std::map<std::string, std::string>& settings = {}) {
     const Result<Runbook> book = open_runbook(name, sources, diagnostics);
     EXPECT_TRUE(book.ok()) << render_all(diagnostics, sources, false);
@@ -281,7 +281,7 @@ class RescueBench {
     ADD_FAILURE() << "no step " << id;
     return RescueOutcome::none;
   }
-  // Compiled once for all tests: some make thousands of benches.
+  // Compiled once for all tests: some create thousands of benches.
   static std::shared_ptr<const model::Loaded> load(const std::string& example, const std::string& text) {
     static std::map<std::string, std::shared_ptr<const model::Loaded>> known;
     std::shared_ptr<const model::Loaded>& made = known[example + text];

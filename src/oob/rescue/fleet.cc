@@ -18,10 +18,10 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMaxConsole = 16U << 20U;           // bytes of one capture; a chatty boot prints 1 MiB
-constexpr Duration kConsoleWait = milliseconds(500);      // of one read
+constexpr std::size_t kMaxConsole = 16U << 20U;           // bytes per capture; a verbose boot prints 1 MiB
+constexpr Duration kConsoleWait = milliseconds(500);      // per read
 constexpr Duration kSwitchLimit = milliseconds(120'000);  // fetch or push of one config
-constexpr int kConnectWidth = 64;                         // sockets at a time
+constexpr int kConnectWidth = 64;                         // sockets in parallel
 constexpr std::uint16_t kSshPort = 22;                    // RFC 4253, 4.1
 
 PowerVerb verb_of(RunbookPower verb) {
@@ -157,7 +157,7 @@ std::vector<RescueHostAnswer> FleetRescueHands::status(const std::vector<std::st
     silent.push_back(parts_.fleet.inventory.targets()[targets[i]].endpoint.host);
     places.push_back(i);
   }
-  // A device without a controller is reached when its own system takes a connection; its power is not known.
+  // A device without a controller is reachable if its own OS accepts a connection; its power state is unknown.
   const std::vector<bool> taken = silent.empty() ? std::vector<bool>{} : connect(silent, kSshPort, milliseconds(5'000));
   for (std::size_t k = 0; k < taken.size(); ++k) answers[places[k]].answered = taken[k];
   return answers;
@@ -169,7 +169,7 @@ Result<RescueConsoleAnswer> FleetRescueHands::console(const std::string& host, D
   Fleet& fleet = parts_.fleet;
   const std::optional<std::uint32_t> target = fleet.inventory.find(host);
   if (!target) return Error{ErrorCode::not_found, "no such device", host};
-  // Who holds the log holds the console.
+  // The holder of the log holds the console.
   const Result<std::unique_ptr<ConsoleLog>> log =
       ConsoleLog::open(parts_.consoles, host, "weft rescue", "rescue", fleet.clock);
   if (!log.ok()) return log.error();

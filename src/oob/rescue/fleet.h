@@ -1,5 +1,5 @@
-// The hands of a real rescue: the power loop and the status sweep over BMCs, consoles, programs, sockets, and the
-// configs of switches.
+// Rescue actions on a real cluster: the power loop and the status sweep over BMCs, consoles, programs, sockets, and
+// switch configs.
 #pragma once
 
 #include <memory>
@@ -46,8 +46,8 @@ class FleetRescueHands final : public RescueActions {
   RescueFleet parts_;
 };
 
-// How a power operation ended, by the outcomes in the journal: nothing when it never began. A cycle or reset that was
-// sent counts as not done only where nothing was sent.
+// Result of a power operation, from the outcomes in the journal; empty if it never began. A cycle or reset counts as
+// not done only on hosts to which nothing was sent.
 struct RescuePowerTold {
   bool begun = false;
   bool ended = false;
@@ -55,7 +55,7 @@ struct RescuePowerTold {
 };
 [[nodiscard]] RescuePowerTold told_of_power(const std::vector<JournalEntry>& entries, const RescuePowerCall& call);
 
-// Whether a TCP connection is taken within the limit.
+// Whether a TCP connection is accepted within the limit.
 [[nodiscard]] bool takes_connection(const std::string& address, std::uint16_t port, Duration limit);
 
 }  // namespace weft::oob

@@ -11,7 +11,7 @@
 namespace weft::oob {
 namespace {
 
-// A switch that is not there.
+// An unreachable switch.
 class NoTransport final : public SwitchTransport {
  public:
   [[nodiscard]] Result<std::string> run(const SwitchDevice& device, const std::string&, const std::string&,
@@ -20,7 +20,7 @@ class NoTransport final : public SwitchTransport {
   }
 };
 
-// Takes so many entries, then no more: from there on the process can as well be dead.
+// Accepts this many entries, then fails: equivalent to a dead process from there on.
 class FailingJournal final : public Journal {
  public:
   [[nodiscard]] Status append(JournalEntry entry) override {
@@ -62,7 +62,7 @@ steps:
     back: go there
 )";
 
-// The real power loop on made-up BMCs.
+// The real power loop on fake BMCs.
 struct LiveBench {
   explicit LiveBench(RescueBench& bench)
       : fleet{*bench.inventory, connector, credentials, bench.clock, journal, 1},
@@ -84,7 +84,7 @@ struct LiveBench {
   FleetRescueHands hands;
 };
 
-TEST(RescueFleet, NothingDangerousTwiceWhereverItStops) {
+TEST(RescueFleet, DangerousActionsAreNotRepeatedAfterAnyCrash) {
   for (const bool boot_ids : {true, false}) {
     int stops = 0;
     for (int left = 1;; ++left) {
@@ -103,7 +103,7 @@ TEST(RescueFleet, NothingDangerousTwiceWhereverItStops) {
       if (first.ok() && first->end == RescueEnd::done) break;
       ++stops;
       live.journal.left = -1;
-      (void)bench.clock.sleep(milliseconds(300'000));  // what was sent happens in the meantime
+      (void)bench.clock.sleep(milliseconds(300'000));  // time for the sent commands to take effect
       terms.operation.clear();
       terms.resume = RescueBench::kId;
       const Result<RescueReport> second = run_rescue(bench.plan, live.hands, live.journal, bench.clock, terms);
@@ -119,7 +119,7 @@ TEST(RescueFleet, NothingDangerousTwiceWhereverItStops) {
   }
 }
 
-TEST(RescueFleet, TellsWhoDoesNotAnswer) {
+TEST(RescueFleet, ReportsDevicesThatDoNotRespond) {
   RescueBench bench;
   LiveBench live(bench);
   const std::vector<RescueHostAnswer> answers = live.hands.status({"train001", "train003"});
@@ -143,7 +143,7 @@ TEST(RescueFleet, RunsProgramsWithoutAShell) {
   EXPECT_EQ(live.hands.run({"no-such-program-here"}, milliseconds(10'000)).error().code, ErrorCode::not_found);
 }
 
-TEST(RescueFleet, JudgesThePowerOperationByItsJournal) {
+TEST(RescueFleet, ReadsThePowerResultFromTheJournal) {
   const RescuePowerCall call{.verb = RunbookPower::cycle, .hosts = {"a", "b"}, .operation = "77", .reason = {}};
   std::vector<JournalEntry> entries;
   const auto add = [&](Phase phase, const std::string& device, Value detail) {
@@ -164,14 +164,14 @@ TEST(RescueFleet, JudgesThePowerOperationByItsJournal) {
   RescuePowerTold told = told_of_power(entries, call);
   EXPECT_EQ(told.answer.end, RescuePowerEnd::not_done);
   EXPECT_EQ(told.answer.rest, std::vector<std::string>{"b"});
-  // Sent, and not done: it may have been interrupted all the same.
+  // Sent, and not done: it may have been interrupted nevertheless.
   entries.back().detail.set("sends", 1);
   EXPECT_EQ(told_of_power(entries, call).answer.end, RescuePowerEnd::unknown);
   entries.back().detail.set("end", "done");
   EXPECT_EQ(told_of_power(entries, call).answer.end, RescuePowerEnd::done);
 }
 
-TEST(RescueFleet, SeesWhetherAPortAnswers) {
+TEST(RescueFleet, DetectsOpenPorts) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -181,7 +181,7 @@ TEST(RescueFleet, SeesWhetherAPortAnswers) {
   ASSERT_EQ(::bind(listener, plain, size), 0);
   ASSERT_EQ(::getsockname(listener, plain, &size), 0);
   const std::uint16_t port = ntohs(address.sin_port);
-  EXPECT_FALSE(takes_connection("127.0.0.1", port, milliseconds(500)));  // bound, and nobody listens
+  EXPECT_FALSE(takes_connection("127.0.0.1", port, milliseconds(500)));  // bound, not listening
   ASSERT_EQ(::listen(listener, 4), 0);
   EXPECT_TRUE(takes_connection("127.0.0.1", port, milliseconds(2'000)));
   ::close(listener);

@@ -15,7 +15,7 @@ namespace weft::oob {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
-constexpr std::size_t kLongestFile = 64U << 20U;  // four times the most that a command may print
+constexpr std::size_t kLongestFile = 64U << 20U;  // four times the maximum output of a command
 
 Error system_error(const std::string& path, const char* what, int code = errno) {
   return {ErrorCode::unavailable, std::string(what) + ": " + std::generic_category().message(code), path};

@@ -1,5 +1,5 @@
-// Where a rescue keeps what it brought home: console captures, output of commands, configs it kept. One folder a
-// rescue, only its owner may look in. Holding it open keeps a second process from following the same rescue.
+// Folder for the files of a rescue: console captures, command output, stored configs. One folder per rescue, accessible
+// only by its owner. While it is open, a second process cannot run the same rescue.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@ namespace weft::oob {
 
 class RescueFolder {
  public:
-  // Makes the folder and takes its lock; conflict when another process holds it.
+  // Creates the folder and acquires its lock; conflict if another process holds it.
   [[nodiscard]] static Result<std::unique_ptr<RescueFolder>> open(const std::string& path);
   RescueFolder(const RescueFolder&) = delete;
   RescueFolder& operator=(const RescueFolder&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Replaces the file, durably.
+  // Replaces the file durably.
   [[nodiscard]] Status write(const std::string& name, std::string_view text) const;
-  // Adds to the end of the file.
+  // Appends to the file.
   [[nodiscard]] Status append(const std::string& name, std::string_view text) const;
   [[nodiscard]] Result<std::string> read(const std::string& name) const;
 

@@ -12,7 +12,7 @@
 namespace weft::oob {
 namespace {
 
-// In the order in which a site comes up.
+// In the order in which a site is brought up.
 enum Class : std::size_t {
   oob_switches,
   jump_hosts,
@@ -110,7 +110,7 @@ Result<std::vector<std::uint32_t>> RescueHosts::select(std::string_view expressi
 Result<std::vector<std::uint32_t>> RescueHosts::select_items(std::string_view items) const {
   std::vector<std::uint32_t> chosen;
   for (const std::string_view item : split_outside_brackets(items)) {
-    if (item.empty()) continue;  // what a list of hosts without members leaves behind
+    if (item.empty()) continue;  // left by a host list without members
     Result<std::vector<std::uint32_t>> more = select_item(item);
     if (!more.ok()) return more;
     append_new(chosen, *more);
@@ -160,7 +160,7 @@ Result<std::string> RescueHosts::address(std::uint32_t target, std::string_view 
   if (host.device != model::kNone<model::DeviceId>) {
     for (const model::PortId id : cluster_.ports_of(host.device)) {
       const model::Port& port = cluster_.port(id);
-      // Rail 0 of a server's out-of-band ports is its BMC's.
+      // Rail 0 of a server's out-of-band ports is the BMC's.
       const bool wanted = at == "oob" ? port.fabric == model::FabricKind::oob && port.rail > 0
                                       : port.fabric == model::FabricKind::frontend && host.role == Role::server;
       if (wanted && port.address != Ipv4{}) return weft::to_text(port.address);

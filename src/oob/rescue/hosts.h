@@ -1,8 +1,8 @@
-// Which devices a runbook means, on this cluster. On top of what Inventory::select takes, a runbook may say what a
-// device is for ("oob switches", "gpu servers"), so that one file serves every site:
+// Resolves host expressions of a runbook on a cluster. In addition to the syntax of Inventory::select, a runbook may
+// name devices by purpose ("oob switches", "gpu servers"), so one file works on every site:
 //   EXPRESSION  [first] ITEMS [but ITEMS]
 //   ITEMS       separated by commas: a class, "behind SWITCH" (the servers cabled to it), or a word of the inventory
-// A class that this cluster lacks is empty; a name that it lacks is an error.
+// A class without members in this cluster is empty; an unknown name is an error.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class RescueHosts {
 
   // Targets in the order of the expression, each once.
   [[nodiscard]] Result<std::vector<std::uint32_t>> select(std::string_view expression) const;
-  // The members of a class; null when there is no such class.
+  // The members of a class; null if there is no such class.
   [[nodiscard]] const std::vector<std::uint32_t>* members(std::string_view name) const;
   // Every server is in exactly one class, and every switch in one.
   [[nodiscard]] static const std::vector<std::string_view>& class_names();
 
-  // "oob": the address of its system on the out-of-band network (of a switch its management port, of a server a port
-  // beside the BMC's), "bmc": that of its controller, "frontend". An error when it has none.
+  // "oob": the address of its OS on the out-of-band network (management port of a switch, or a server port other than
+  // the BMC's), "bmc": that of its controller, "frontend". An error if it has none.
   [[nodiscard]] Result<std::string> address(std::uint32_t target, std::string_view at) const;
   // Servers with a cable to the device.
   [[nodiscard]] std::vector<std::uint32_t> behind(std::uint32_t target) const;

@@ -95,7 +95,7 @@ class PathJudge {
     judge_reach(action.targets, dead, true, "{} cannot be powered on again: the step cuts its own access ({})", true);
   }
 
-  // A step that takes every jump host takes the way in of everyone, its own first.
+  // A step that powers off every jump host removes all access, including its own.
   void judge_jumps(const RescueAction& action, const Devices& dead) {
     if (jumps_.empty()) return;
     const auto taken = [&](std::uint32_t jump) { return dead.contains(jump); };
@@ -120,7 +120,7 @@ class PathJudge {
       return;
     }
     const Devices seen = reached(dead);
-    std::map<std::string, std::vector<std::string>> lost;  // by what is in the way
+    std::map<std::string, std::vector<std::string>> lost;  // by cause
     for (const std::uint32_t target : targets) {
       const std::optional<std::string> why = power ? no_power_path(target, seen, dead) : no_path(target, seen, dead);
       if (why) lost[*why].push_back(inventory_.targets()[target].name);
@@ -129,7 +129,7 @@ class PathJudge {
       add(RescueSeverity::error, step_, fmt::format(fmt::runtime(text), fold_hosts(std::move(names)), why));
   }
 
-  // Switches that can be reached from the jump hosts that live.
+  // Switches reachable from the jump hosts that are up.
   [[nodiscard]] Devices reached(const Devices& dead) const {
     Devices seen;
     std::deque<std::uint32_t> queue;
@@ -155,7 +155,7 @@ class PathJudge {
     return seen;
   }
 
-  // Over cables of the out-of-band network, and those that tie it to the frontend where the file asks for it.
+  // Over cables of the out-of-band network, and those to the frontend if the file has them.
   template <class Visit>
   void for_each_peer(std::uint32_t device, Visit visit) const {
     const bool frontend = cluster_.group_of(static_cast<model::DeviceId>(device)).fabric == model::FabricKind::frontend;
@@ -184,12 +184,12 @@ class PathJudge {
     return target.role == Role::network_switch && cluster_.group_of(target.device).fabric == model::FabricKind::oob;
   }
 
-  // Why the device's own address cannot be reached; nothing when it can.
+  // Why the device's own address is unreachable; empty if it is reachable.
   [[nodiscard]] std::optional<std::string> no_path(std::uint32_t target, const Devices& seen,
                                                    const Devices& dead) const {
     const Target& host = inventory_.targets()[target];
     if (host.device == model::kNone<model::DeviceId>)
-      return std::nullopt;  // a chassis from the endpoints file: nothing is known
+      return std::nullopt;  // a chassis from the endpoints file: its path is unknown
     if (carries_oob(host)) {
       if (seen.contains(model::index_of(host.device))) return std::nullopt;
       return fmt::format("{} is reachable only while it runs", host.name);
@@ -205,7 +205,7 @@ class PathJudge {
     return fmt::format("{} {}", fold_hosts(std::move(blocked)), down ? "is down at this point" : "is cut off");
   }
 
-  // An out-of-band switch has no controller beside itself: its power is that of the PDUs it hangs on.
+  // An out-of-band switch has no separate controller: its power is controlled through its PDUs.
   [[nodiscard]] std::optional<std::string> no_power_path(std::uint32_t target, const Devices& seen,
                                                          const Devices& dead) const {
     const Target& host = inventory_.targets()[target];
@@ -254,7 +254,7 @@ class PathJudge {
                       host));
   }
 
-  // What may be a host in a word: "admin@10.20.50.168:/etc" has one between '@' and ':'.
+  // Possible host names in a word: "admin@10.20.50.168:/etc" has one between '@' and ':'.
   [[nodiscard]] static std::vector<std::string> address_parts(std::string_view word) {
     std::vector<std::string> parts;
     std::string part;
@@ -287,7 +287,7 @@ class PathJudge {
     return fold_hosts({names.begin(), names.end()});
   }
 
-  // What the step leaves switched off, and what it brings back.
+  // Devices that the step leaves off, and those that it powers on again.
   void follow(const RescueAction& action) {
     if (action.kind != RunbookDo::power) return;
     for (const std::uint32_t target : action.targets) {

@@ -1,6 +1,6 @@
-// Never through the thing it recovers (row C6): follows the way of every step from the jump hosts over the out-of-band
-// switches to each device it touches, with all that the runbook assumes down, all that earlier steps switched off and
-// all that the step itself takes away left out. What cannot be reached so is a finding.
+// Checks that a rescue never depends on what it recovers: traces the path of every step from the jump hosts over the
+// out-of-band switches to each device it touches, excluding everything that the runbook assumes down, that earlier
+// steps powered off and that the step itself takes down. A device without such a path is a finding.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace weft::oob {
 
-// `down`: fabrics ("backend") and expressions of hosts. Fills findings and the `way` of each step.
+// `down`: fabrics ("backend") and host expressions. Fills findings and the `way` of each step.
 void judge_rescue_paths(RescuePlan& plan, const RescueHosts& hosts, const std::vector<std::string>& down,
                         Diagnostics& diagnostics);
 

@@ -73,7 +73,7 @@ class RescuePlanner {
     }
     Filled filled;
     filled.kind = parameter.kind;
-    // What the operator gives is taken as it is; only the file's own texts have placeholders.
+    // Operator values are literal; only texts of the file have placeholders.
     filled.text = given != settings_.end() ? given->second : substitute(*parameter.fallback, place, false);
     if (const std::optional<std::string> problem = judge(parameter, filled))
       diagnostics_.error(place, fmt::format("parameter `{}`: {}", parameter.name, *problem));
@@ -122,7 +122,7 @@ class RescuePlanner {
     return std::nullopt;
   }
 
-  // A placeholder's value; an error is reported and gives nothing.
+  // A placeholder's value; empty after an error, which is reported.
   std::string value_of(const std::string& whole, const SourceLocation& place) {
     const std::size_t dot = whole.find('.');
     const auto found = filled_.find(whole.substr(0, dot));

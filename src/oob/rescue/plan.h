@@ -1,6 +1,6 @@
-// A runbook on a cluster: parameters filled in, hosts named, every command word known, before anything is touched. The
-// plan is what a person approves and what runs; its digest is in the journal, so that a run that is resumed is the run
-// that was approved. Whether the plan leans on what it rescues is rescue/path.h's question.
+// A runbook resolved on a cluster: parameters filled in, hosts named and all command arguments final before anything is
+// changed. The plan is what the operator approves and what runs; its digest is in the journal, so a resumed run is the
+// approved one. rescue/path.h checks whether the plan depends on what it rescues.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct RescueCheck {
   RunbookSee kind = RunbookSee::reachable;
   std::vector<std::uint32_t> targets{};
   std::vector<std::string> hosts{};
-  std::vector<std::string> addresses{};  // port, ping: one a host
+  std::vector<std::string> addresses{};  // port, ping: one per host
   std::string at{};
   bool on = true;
   int share = 100;
@@ -71,8 +71,8 @@ struct RescueStep {
   bool danger = false;
   bool repeat_safe = true;
   std::vector<RescueCheck> skip_if{};
-  bool nobody = false;  // this cluster has no such device: the step is passed over
-  std::string way{};    // out-of-band leaves that its hosts hang on
+  bool nobody = false;  // this cluster has no such device: the step is skipped
+  std::string way{};    // out-of-band leaves that its hosts are connected to
 };
 
 enum class RescueSeverity : std::uint8_t { error, warning };
@@ -90,28 +90,28 @@ struct RescuePlan {
   std::vector<std::pair<std::string, std::string>> parameters{};  // in the file's order
   std::vector<RescueStep> steps{};
   std::vector<RescueFinding> findings{};
-  Duration longest{};                 // every step at its limit, and the longest way back; people not counted
-  int people = 0;                     // steps that wait for a person
+  Duration longest{};                 // every step at its timeout, and the longest rollback; manual steps not counted
+  int people = 0;                     // manual steps
   std::vector<std::uint32_t> hit{};   // devices that lose power or change their config
-  std::vector<std::uint32_t> felt{};  // servers behind switches among them
-  std::string digest{};               // of all that matters of the above
+  std::vector<std::uint32_t> felt{};  // servers behind affected switches
+  std::string digest{};               // of all relevant members above
 
   [[nodiscard]] bool refused() const;
   [[nodiscard]] bool dangerous() const;
   [[nodiscard]] const RescueStep* find(std::string_view id) const;
 };
 
-// How long a precondition may take to come true: long enough for one retry of a slow BMC.
+// Timeout of a precondition: long enough for one retry of a slow BMC.
 inline constexpr Duration kRescueNeedsLimit = milliseconds(30'000);
 
-// `settings`: parameter and value, as the operator gave them. Problems of the file are reported at their places, those
-// of the settings without one. A plan that leans on what it rescues is given, with findings.
+// `settings`: parameter and value, as given by the operator. Problems of the file are reported with their location,
+// those of the settings without. A plan that depends on what it rescues is returned with findings.
 [[nodiscard]] std::optional<RescuePlan> make_rescue_plan(const Runbook& book, const RescueHosts& hosts,
                                                          const std::map<std::string, std::string>& settings,
                                                          Diagnostics& diagnostics);
 
 // For people: "power cycle", "run squeue --noheader", "console until `login:`".
-// Briefly: many hosts are counted instead of named.
+// Short form: many hosts are counted instead of named.
 enum class Wording : std::uint8_t { full, brief };
 [[nodiscard]] std::string describe(const RescueAction& action, Wording wording = Wording::full);
 [[nodiscard]] std::string describe(const RescueCheck& check, Wording wording = Wording::full);

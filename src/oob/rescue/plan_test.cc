@@ -70,12 +70,12 @@ TEST(RescueHosts, Expressions) {
   EXPECT_FALSE(bench.hosts->address(jump->front(), "frontend").ok());
 }
 
-TEST(RescuePlan, SaysHowLongAndWhom) {
+TEST(RescuePlan, ReportsDurationAndAffectedDevices) {
   RescueBench bench;
   const RescuePlan& plan = bench.plan_shipped("pfc-storm", {{"tor", "be-train-u001-leaf3"}});
   EXPECT_EQ(bench.hosts->fold(plan.hit), "be-train-u001-leaf3,infra001");
   EXPECT_EQ(bench.hosts->fold(plan.felt), "train[001-016]");
-  // Limits 1 + 5 + 5 + 5 + 15 + 20 + 15 minutes; two steps with preconditions of 30 s; the longest way back has two
+  // Timeouts 1 + 5 + 5 + 5 + 15 + 20 + 15 minutes; two steps with preconditions of 30 s; the longest rollback has two
   // parts of 15 minutes.
   EXPECT_EQ(plan.longest, milliseconds((66 + 1 + 30) * 60'000));
   EXPECT_TRUE(plan.dangerous());
@@ -91,13 +91,13 @@ TEST(RescuePlan, SameInputSameDigest) {
   RescueBench two;
   const std::string digest = one.plan_shipped("cold-start").digest;
   EXPECT_EQ(two.plan_shipped("cold-start").digest, digest);
-  // What the journal keeps of the parameters makes the same plan again.
+  // The journaled parameters give the same plan again.
   std::map<std::string, std::string> kept(one.plan.parameters.begin(), one.plan.parameters.end());
   EXPECT_EQ(two.plan_shipped("cold-start", kept).digest, digest);
   EXPECT_NE(two.plan_shipped("cold-start", {{"scheduler_port", "6820"}}).digest, digest);
 }
 
-TEST(RescuePlan, RefusesSettingsThatMakeNoSense) {
+TEST(RescuePlan, RefusesInvalidSettings) {
   const std::vector<std::pair<std::map<std::string, std::string>, std::string>> cases = {
       {{}, "parameter `tor` is not set"},
       {{{"tor", "train001"}}, "`train001` is not a switch"},
@@ -118,7 +118,7 @@ TEST(RescuePlan, RefusesSettingsThatMakeNoSense) {
   }
 }
 
-TEST(RescuePlan, RefusesPortsAndAddressesThatAreNone) {
+TEST(RescuePlan, RefusesInvalidPortsAndAddresses) {
   for (const auto& [settings, message] : std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
            {{{"scheduler_port", "ssh"}}, "not a number"},
            {{{"scheduler_port", "0"}}, "a port must be a number between 1 and 65535"},
@@ -131,7 +131,7 @@ TEST(RescuePlan, RefusesPortsAndAddressesThatAreNone) {
   }
 }
 
-// A value is one word, whatever is in it; in a pattern it stands for itself.
+// A value is always one word; in a pattern it matches literally.
 TEST(RescuePlan, ParametersAreNeverSplit) {
   RescueBench bench;
   const RescuePlan& plan =
@@ -144,7 +144,7 @@ TEST(RescuePlan, ParametersAreNeverSplit) {
   EXPECT_EQ(plan.steps[0].expect[0].matches, "^x; rm -rf \\* \\{\\{tor\\}\\}$");
 }
 
-TEST(RescuePath, ShippedRunbooksLeanOnNothingTheyRescue) {
+TEST(RescuePath, ShippedRunbooksDoNotDependOnWhatTheyRescue) {
   for (const char* example : {"pod16", "pod32"}) {
     for (const std::string& name : runbook_names()) {
       RescueBench bench(example);
@@ -156,8 +156,8 @@ TEST(RescuePath, ShippedRunbooksLeanOnNothingTheyRescue) {
   }
 }
 
-// An out-of-band leaf that serves its own PDUs cannot be cycled from here: oob-leaf003 stands in svc-r02.
-TEST(RescuePath, ASwitchIsNotCycledThroughItself) {
+// An out-of-band leaf that serves its own PDUs cannot be cycled from here: oob-leaf003 is in svc-r02.
+TEST(RescuePath, SwitchIsNotCycledThroughItself) {
   RescueBench bench;
   std::vector<std::string> refused;
   std::vector<std::string> fine;
@@ -165,7 +165,7 @@ TEST(RescuePath, ASwitchIsNotCycledThroughItself) {
     const std::string name = bench.inventory->targets()[target].name;
     const RescuePlan& plan = bench.plan_text(book(power("cycle", name)));
     (plan.refused() ? refused : fine).push_back(name);
-    // By the cables: which leaves serve the PDUs that feed it?
+    // From the cables: which leaves serve the PDUs that feed it?
     bool own = false;
     for (const std::uint32_t pdu : bench.inventory->targets()[target].pdus) {
       const model::Cluster& cluster = *bench.loaded->cluster;
@@ -177,15 +177,15 @@ TEST(RescuePath, ASwitchIsNotCycledThroughItself) {
     }
   }
   EXPECT_FALSE(refused.empty());
-  EXPECT_FALSE(fine.empty());  // spines: their PDUs hang on leaves, which have another spine
+  EXPECT_FALSE(fine.empty());  // spines: their PDUs are on leaves that have another spine
 }
 
-TEST(RescuePath, OnePairOfSpinesAtATime) {
+TEST(RescuePath, SpinesCanBeCycledButNotLeftOff) {
   RescueBench bench;
   EXPECT_FALSE(bench.plan_text(book(power("cycle", "oob-spine001"))).refused()) << findings_of(bench.plan);
-  // Each jump host stands on the leaf that the PDUs of a spine hang on: both spines can be brought back.
+  // Each jump host is on the leaf that serves the PDUs of a spine: both spines can be recovered.
   EXPECT_FALSE(bench.plan_text(book(power("cycle", "oob-spine[001-002]"))).refused()) << findings_of(bench.plan);
-  // Left off, they are missing later: no jump host stands on the leaf of train001.
+  // If left off, they are missing later: no jump host is on the leaf of train001.
   const std::string later =
       "  - {id: first, title: First, do: {power: {verb: \"off\", hosts: \"oob-spine[001-002]\"}}, "
       "expect: {power: {hosts: train001, state: on}}, within: 5m, back: by hand}\n" +
@@ -193,7 +193,7 @@ TEST(RescuePath, OnePairOfSpinesAtATime) {
   EXPECT_THAT(findings_of(bench.plan_text(book(later))), HasSubstr("error go: train001 cannot be reached"));
 }
 
-TEST(RescuePath, JumpHostsAreTheWayIn) {
+TEST(RescuePath, PoweringOffEveryJumpHostIsRefused) {
   RescueBench bench;
   EXPECT_THAT(findings_of(bench.plan_text(book(power("cycle", "jump hosts")))),
               HasSubstr("error go: powers off every jump host"));
@@ -208,7 +208,7 @@ TEST(RescuePath, JumpHostsAreTheWayIn) {
               HasSubstr("every jump host"));
 }
 
-TEST(RescuePath, CommandsStayOffTheFabricsThatAreDown) {
+TEST(RescuePath, CommandsMustNotUseFabricsThatAreDown) {
   RescueBench bench;
   const auto run = [](const std::string& words) {
     return "  - {id: go, title: Go, do: {run: " + words + "}, within: 1m}\n";
@@ -226,14 +226,14 @@ TEST(RescuePath, CommandsStayOffTheFabricsThatAreDown) {
       "  - {id: go, title: Go, needs: [{port: {hosts: infra001, at: frontend, port: 22}}], do: "
       "{note: n}}\n";
   EXPECT_THAT(findings_of(bench.plan_text(book(needs))), HasSubstr("a precondition that depends on"));
-  // Evidence may be seen on what was rescued: that is what it is for.
+  // Evidence may use the rescued device: that is its purpose.
   const std::string expect =
       "  - {id: go, title: Go, do: {note: n}, expect: {port: {hosts: infra001, at: frontend, "
       "port: 22}}, within: 1m}\n";
   EXPECT_EQ(findings_of(bench.plan_text(book(expect))), "");
 }
 
-// An out-of-band network that hangs off the frontend is not a path when the frontend is down.
+// An out-of-band network behind the frontend is not a path when the frontend is down.
 TEST(RescuePath, OutOfBandOverTheFrontendIsRefused) {
   std::string text = read_file(source_dir() + "/examples/pod32.yaml").value_or("");
   const std::string key = "oob: {leaf";
@@ -246,7 +246,7 @@ TEST(RescuePath, OutOfBandOverTheFrontendIsRefused) {
       << findings_of(bench.plan);
 }
 
-// The order of cold-start is a topological order of the dependencies, taken from the cables of the model.
+// The order of cold-start is a topological order of the dependencies, derived from the cables of the model.
 TEST(ColdStart, IsATopologicalOrder) {
   for (const char* example : {"pod16", "pod32", "superpod-h100-4su"}) {
     RescueBench bench(example);
@@ -284,8 +284,8 @@ TEST(ColdStart, IsATopologicalOrder) {
         if (peer == model::kNone<model::PortId>) continue;
         const model::DeviceId other = cluster.port(peer).device;
         if (cluster.group_of(other).kind != model::DeviceKind::network_switch) continue;
-        // Its BMC or management port hangs on an out-of-band leaf; a server also needs the leaves of its fabrics, those
-        // of the control plane the frontend's alone.
+        // Its BMC or management port is on an out-of-band leaf; a server also needs the leaves of its fabrics, a
+        // control-plane server only the frontend's.
         const bool manages = cluster.port(id).fabric == model::FabricKind::oob && rank.at(target.name) > 0;
         const bool serves = group.kind == model::DeviceKind::server &&
                             (cluster.port(id).fabric == model::FabricKind::frontend || !target.control);

@@ -51,7 +51,7 @@ void read_intent(const Value& detail, RescueStepRecord& step) {
   } else {
     const std::set<std::string> hosts = step.hosts_done;
     step = {};
-    step.hosts_done = hosts;  // a config that is in place stays so when the step is tried again
+    step.hosts_done = hosts;  // a config that is in place stays so when the step is retried
     step.begun = true;
     step.operation = text_in(detail, "operation");
     if (const Value* rest = detail.find("hosts"); rest != nullptr && rest->is_list()) {

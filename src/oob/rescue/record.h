@@ -1,5 +1,5 @@
-// What the journal says of a rescue: which steps are over, which was under way when the tool died. The journal is the
-// only state; this reads it back.
+// State of a rescue, read from the journal: which steps are finished, and which was in progress when the tool died. The
+// journal is the only state.
 #pragma once
 
 #include <map>
@@ -18,12 +18,12 @@ inline constexpr std::string_view kRescueStepVerb = "rescue.step";
 
 enum class RescueOutcome : std::uint8_t {
   none,         // not reached
-  done,         // evidence seen
+  done,         // verified by evidence
   skipped,      // not needed
-  failed,       // not done; nothing more was tried
-  backed,       // not done, and the way back was taken
-  back_failed,  // not done, and the way back failed
-  asked         // a person must say what is
+  failed,       // not done; no further attempts
+  backed,       // not done, and rolled back
+  back_failed,  // not done, and the rollback failed
+  asked         // the operator must decide
 };
 [[nodiscard]] std::string_view to_text(RescueOutcome outcome);
 
@@ -31,19 +31,19 @@ struct RescueStepRecord {
   RescueOutcome outcome = RescueOutcome::none;
   std::string why{};   // evidence, or what went wrong
   bool begun = false;  // intent without outcome
-  bool acted = false;  // what it does was done; evidence is still missing
+  bool acted = false;  // the action was done; evidence is still missing
   std::string acted_text{};
   std::string operation{};           // of its power operation
-  std::vector<std::string> hosts{};  // of its power operation, where they are not all of the step's
+  std::vector<std::string> hosts{};  // of its power operation, if not all of the step's
   std::int64_t begun_ms = 0;         // wall clock
   std::int64_t ended_ms = 0;
   std::int64_t took_ms = 0;
-  std::string file{};                   // what it brought, in the rescue's folder
+  std::string file{};                   // its output, in the rescue's folder
   std::set<std::string> hosts_begun{};  // restore: hosts whose config was about to be replaced
   std::set<std::string> hosts_done{};
-  std::set<std::size_t> back_done{};  // parts of the way back
+  std::set<std::size_t> back_done{};  // parts of the rollback
   bool going_back = false;
-  std::string failure{};  // why it goes back
+  std::string failure{};  // reason of the rollback
 };
 
 struct RescueRecord {
@@ -59,10 +59,10 @@ struct RescueRecord {
   std::string result{};  // of the end
 };
 
-// The rescue with this id; nothing when the journal has none.
+// The rescue with this id; empty if the journal has none.
 [[nodiscard]] std::optional<RescueRecord> read_rescue(const std::vector<JournalEntry>& entries,
                                                       const std::string& operation);
-// Rescues that began and did not end, oldest first; of one runbook unless `runbook` is empty.
+// Rescues that began and did not end, oldest first; only of `runbook` unless it is empty.
 [[nodiscard]] std::vector<RescueRecord> open_rescues(const std::vector<JournalEntry>& entries,
                                                      const std::string& runbook);
 

@@ -61,7 +61,7 @@ Status RescueRunner::take_up() {
   if (terms_.resume.size() != 16 || terms_.resume.find_first_not_of("0123456789abcdef") != std::string::npos)
     return Error{
         ErrorCode::invalid_input, fmt::format("{} is not the ID of a rescue", in_backticks(terms_.resume)), {}};
-  // The lock comes before the reading: whoever held it may have written until then.
+  // Lock before reading: the previous holder may have written until it released the lock.
   if (Status status = open_folder(); !status.ok()) return status;
   const Result<std::vector<JournalEntry>> entries = journal_.read();
   if (!entries.ok()) return entries.error();

@@ -1,7 +1,7 @@
-// Follows a plan: looks whether a step is needed and may be done, writes down what it is about to do, does it, waits
-// for the evidence, writes that down. The journal is the only state, so a run can be taken up after the tool was killed
-// at any point: what is finished is not repeated, and what is dangerous is never sent twice without proof that the
-// first time did nothing.
+// Runs a plan: for each step, checks whether it is needed and allowed, journals the intent, runs it, waits for the
+// evidence and journals that. The journal is the only state, so a run can be resumed after the tool was killed at any
+// point: finished steps are not repeated, and dangerous actions are never sent twice without proof that the first
+// attempt had no effect.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@
 namespace weft::oob {
 
 struct RescueTerms {
-  std::string resume{};     // id of the rescue to take up; empty: a new one
-  std::string operation{};  // id of a new one; empty: drawn
+  std::string resume{};     // id of the rescue to resume; empty: a new one
+  std::string operation{};  // id of a new one; empty: generated
   std::string state{};      // the rescue's folder is STATE/rescue/ID
   std::string reason{};
-  std::set<std::string> confirmed{};               // steps that a person says are done
-  std::set<std::string> repeated{};                // steps that a person says to send again
-  std::function<bool(const RescueStep&)> ask{};    // a person at hand; none: nobody
-  std::function<void(const std::string&)> tell{};  // what happens, line by line
+  std::set<std::string> confirmed{};               // steps that the operator confirmed as done
+  std::set<std::string> repeated{};                // steps that the operator allows to be sent again
+  std::function<bool(const RescueStep&)> ask{};    // asks the operator; none: not interactive
+  std::function<void(const std::string&)> tell{};  // receives progress, line by line
 };
 
 enum class RescueEnd : std::uint8_t {
   done,
-  partial,  // to the end, but a step that may fail did
-  failed,   // stopped at a step; its way back was taken where it has one
-  waiting,  // for a person
+  partial,  // ran to the end, but an optional step failed
+  failed,   // stopped at a step; rolled back if the step has a rollback
+  waiting,  // for the operator
   stopped   // by the operator; can be resumed
 };
 [[nodiscard]] std::string_view to_text(RescueEnd end);
@@ -53,11 +53,11 @@ struct RescueReport {
   std::string folder{};
   RescueEnd end = RescueEnd::stopped;
   std::vector<RescueStepReport> steps{};
-  std::vector<std::string> person{};  // what a person must do
+  std::vector<std::string> person{};  // what the operator must do
 };
 
-// Errors: refused (the plan leans on what it rescues; the file changed since the rescue began; it is over), conflict
-// (another process follows it), unavailable (the journal cannot be written: nothing more is done then).
+// Errors: refused (the plan depends on what it rescues; the file changed since the rescue began; it is over), conflict
+// (another process runs it), unavailable (the journal cannot be written: the run stops).
 [[nodiscard]] Result<RescueReport> run_rescue(const RescuePlan& plan, RescueActions& hands, Journal& journal,
                                               Clock& clock, const RescueTerms& terms);
 

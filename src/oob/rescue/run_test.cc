@@ -16,12 +16,12 @@ std::function<RescueRunAnswer(const std::vector<std::string>&)> prints(const std
   return [text](const std::vector<std::string>&) { return RescueRunAnswer{0, text, {}}; };
 }
 
-// The world of each runbook that comes with weft, before it is followed.
+// Initial state of the fake cluster for each shipped runbook.
 void set_scene(RescueBench& bench, const std::string& book) {
   FakeRescueActions& hands = *bench.hands;
   hands.programs["squeue"] = prints("101\n102\n");
   hands.programs["sacct"] = prints("101\n102\n");
-  // As Slurm 22.05 prints it; the exit code tells nothing.
+  // As Slurm 22.05 prints it; the exit code is not significant.
   hands.programs["scontrol"] = [&hands](const std::vector<std::string>& words) {
     if (words[1] != "ping") return RescueRunAnswer{};
     const bool up = hands.system_answers("infra001");
@@ -58,7 +58,7 @@ RescueTerms all_confirmed() {
   return terms;
 }
 
-// What may happen once: cycles, resets and configs.
+// Actions that may happen only once: cycles, resets and configs.
 void expect_nothing_twice(const RescueBench& bench, const std::string& where) {
   for (const auto& [name, host] : bench.hands->world) {
     EXPECT_LE(host.boots, 1) << name << " " << where;
@@ -68,7 +68,7 @@ void expect_nothing_twice(const RescueBench& bench, const std::string& where) {
 
 class Shipped : public testing::TestWithParam<const char*> {};
 
-TEST_P(Shipped, PlaysToItsEnd) {
+TEST_P(Shipped, RunsToItsEnd) {
   RescueBench bench;
   set_scene(bench, GetParam());
   bench.plan_shipped(GetParam(), settings_of(GetParam()));
@@ -83,7 +83,7 @@ TEST_P(Shipped, PlaysToItsEnd) {
   EXPECT_EQ(bench.journal.entries.back().phase, Phase::end);
 }
 
-// Killed at every point where it touches journal or world, taken up again, and killed once more on the way.
+// Killed at every journal write and side effect, resumed, and killed once more on the way.
 TEST_P(Shipped, SurvivesDeathAtEveryPoint) {
   for (const bool blind : {false, true}) {
     int points = 0;
@@ -120,7 +120,7 @@ TEST_P(Shipped, SurvivesDeathAtEveryPoint) {
       if (!blind) {
         EXPECT_EQ(report->end, RescueEnd::done) << where << write(rescue_report_document(*report), {});
       }
-      // A step that was over has no intent after its outcome.
+      // A finished step has no intent after its outcome.
       std::set<std::string> over;
       for (const JournalEntry& entry : bench.journal.entries) {
         const Value* step = entry.detail.find("step");
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Rescue, Shipped,
                          testing::Values("pfc-storm", "scheduler-dead", "tor-boot-loop", "bad-config-push",
                                          "cold-start"));
 
-TEST(RescueRun, SkipsTheSchedulerThatAnswers) {
+TEST(RescueRun, SkipsASchedulerThatResponds) {
   RescueBench bench;
   set_scene(bench, "pfc-storm");
   bench.host("infra001").hung = false;
@@ -155,7 +155,7 @@ TEST(RescueRun, SkipsTheSchedulerThatAnswers) {
   EXPECT_EQ(bench.host(kTor).boots, 1);
 }
 
-TEST(RescueRun, StopsBeforeDangerWhenTheNetworkItselfIsDown) {
+TEST(RescueRun, StopsBeforeDangerousStepsIfTheNetworkIsDown) {
   RescueBench bench;
   set_scene(bench, "pfc-storm");
   for (auto& [name, host] : bench.hands->world) {
@@ -170,7 +170,7 @@ TEST(RescueRun, StopsBeforeDangerWhenTheNetworkItselfIsDown) {
   EXPECT_EQ(bench.host(kTor).boots, 0);
 }
 
-TEST(RescueRun, TakesTheWayBackOfASwitchThatStaysDark) {
+TEST(RescueRun, RollsBackASwitchThatStaysOff) {
   RescueBench bench;
   set_scene(bench, "pfc-storm");
   bench.host(kTor).stuck = true;
@@ -179,7 +179,7 @@ TEST(RescueRun, TakesTheWayBackOfASwitchThatStaysDark) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->end, RescueEnd::failed);
   EXPECT_EQ(bench.host(kTor).boots, 1);
-  EXPECT_EQ(bench.host(kTor).ons, 1);  // the way back was tried, and failed as well
+  EXPECT_EQ(bench.host(kTor).ons, 1);  // the rollback was tried, and failed as well
   EXPECT_EQ(bench.outcome(*report, "cycle"), RescueOutcome::back_failed);
   EXPECT_THAT(report->person, testing::Contains(HasSubstr("manually")));
   EXPECT_EQ(bench.journal.entries.back().phase, Phase::end);
@@ -188,12 +188,12 @@ TEST(RescueRun, TakesTheWayBackOfASwitchThatStaysDark) {
 TEST(RescueRun, LeavesALoopingSwitchOffAndDrains) {
   RescueBench bench;
   set_scene(bench, "tor-boot-loop");
-  bench.hands->refuses_config = {kTor};  // it goes on looping
+  bench.hands->refuses_config = {kTor};  // its boot loop continues
   bench.plan_shipped("tor-boot-loop", settings_of("tor-boot-loop"));
   const Result<RescueReport> report = bench.run();
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->end, RescueEnd::failed);
-  EXPECT_EQ(bench.outcome(*report, "restore"), RescueOutcome::failed);  // goes on: power comes next
+  EXPECT_EQ(bench.outcome(*report, "restore"), RescueOutcome::failed);  // continues with the power step
   EXPECT_EQ(bench.outcome(*report, "boots"), RescueOutcome::backed);
   EXPECT_EQ(bench.host(kTor).state, PowerState::off);
   EXPECT_EQ(bench.hands->runs["scontrol"], 1);
@@ -201,7 +201,7 @@ TEST(RescueRun, LeavesALoopingSwitchOffAndDrains) {
   EXPECT_THAT(report->person, testing::Contains(HasSubstr("replace be-train-u001-leaf3")));
 }
 
-TEST(RescueRun, WayBackGoesOnAfterDeath) {
+TEST(RescueRun, RollbackContinuesAfterACrash) {
   int resumed = 0;
   for (int at = 0;; ++at) {
     RescueBench bench;
@@ -227,12 +227,12 @@ TEST(RescueRun, WayBackGoesOnAfterDeath) {
       ++resumed;
     }
     EXPECT_EQ(bench.host(kTor).state, PowerState::off) << at;
-    EXPECT_LE(bench.host(kTor).installs, 2) << at;  // once more only when the switch proved not to hold it
+    EXPECT_LE(bench.host(kTor).installs, 2) << at;  // repeated only if the switch was shown not to have it
   }
   EXPECT_GT(resumed, 5);
 }
 
-TEST(RescueRun, CanaryGoesBackAndTheOthersAreNotTouched) {
+TEST(RescueRun, CanaryIsRolledBackAndOthersAreNotChanged) {
   RescueBench bench;
   set_scene(bench, "bad-config-push");
   bench.hands->refuses_config = {"be-spine001"};
@@ -253,7 +253,7 @@ TEST(RescueRun, OrderOfRestoreIsCanaryThenOneByOne) {
   EXPECT_EQ(bench.hands->installs, (std::vector<std::string>{"be-spine002", "be-spine001", "be-spine003"}));
 }
 
-TEST(RescueRun, WaitsForAPersonAndGoesOn) {
+TEST(RescueRun, WaitsForTheOperatorAndContinues) {
   RescueBench bench;
   set_scene(bench, "bad-config-push");
   bench.plan_shipped("bad-config-push", settings_of("bad-config-push"));
@@ -276,7 +276,7 @@ TEST(RescueRun, WaitsForAPersonAndGoesOn) {
   EXPECT_EQ(report.error().code, ErrorCode::refused);
 }
 
-TEST(RescueRun, WithoutAccountingNobodyCanTellWhichJobsThereWere) {
+TEST(RescueRun, WithoutAccountingTheJobCheckIsSkipped) {
   RescueBench bench;
   set_scene(bench, "scheduler-dead");
   bench.hands->programs["sacct"] = [](const std::vector<std::string>&) { return RescueRunAnswer{1, {}, "disabled"}; };
@@ -289,7 +289,7 @@ TEST(RescueRun, WithoutAccountingNobodyCanTellWhichJobsThereWere) {
   EXPECT_EQ(bench.host("infra001").boots, 1);
 }
 
-TEST(RescueRun, LostJobsAreAPersonsMatter) {
+TEST(RescueRun, LostJobsNeedTheOperator) {
   RescueBench bench;
   set_scene(bench, "scheduler-dead");
   bench.hands->programs["squeue"] = prints("101\n");
@@ -321,8 +321,8 @@ steps:
     back: "go there"
 )";
 
-// Nobody knows whether the reset was sent and the evidence is missing: only a person may have it sent again.
-TEST(RescueRun, UnknownIsAskedNotRepeated) {
+// It is unknown whether the reset was sent, and the evidence is missing: only the operator may have it sent again.
+TEST(RescueRun, UnknownStepAsksTheOperatorAndIsNotRepeated) {
   RescueBench bench;
   bench.plan_text(kDangerous);
   bench.host("train001").stuck = true;
@@ -337,7 +337,7 @@ TEST(RescueRun, UnknownIsAskedNotRepeated) {
   EXPECT_EQ(report->end, RescueEnd::waiting);
   EXPECT_EQ(bench.host("train001").boots, 1);
   EXPECT_THAT(report->steps[0].why, HasSubstr("unknown whether it was sent"));
-  report = bench.resume();  // asking again changes nothing
+  report = bench.resume();  // resuming again changes nothing
   EXPECT_EQ(report->end, RescueEnd::waiting);
   EXPECT_EQ(bench.host("train001").boots, 1);
   bench.host("train001").stuck = false;
@@ -349,7 +349,7 @@ TEST(RescueRun, UnknownIsAskedNotRepeated) {
   EXPECT_EQ(bench.host("train001").boots, 2);
 }
 
-TEST(RescueRun, EvidenceSpeaksForAStepOfWhichNothingIsKnown) {
+TEST(RescueRun, EvidenceCompletesAnUnknownStep) {
   RescueBench bench;
   bench.plan_text(kDangerous);
   bench.hands->blind = true;
@@ -391,7 +391,7 @@ TEST(RescueRun, OneProcessAtATime) {
   EXPECT_EQ(report.error().code, ErrorCode::conflict);
 }
 
-TEST(RescueRun, NothingIsDoneThatCannotBeWrittenDown) {
+TEST(RescueRun, NothingIsDoneWithoutJournalEntry) {
   RescueBench bench;
   bench.plan_text(kDangerous);
   bench.journal.broken = true;
@@ -401,7 +401,7 @@ TEST(RescueRun, NothingIsDoneThatCannotBeWrittenDown) {
   EXPECT_EQ(bench.host("train001").boots, 0);
 }
 
-TEST(RescueRun, StopLeavesItOpen) {
+TEST(RescueRun, StopLeavesTheRescueOpen) {
   RescueBench bench;
   bench.plan_text(kDangerous);
   bench.clock.stop();
@@ -412,7 +412,7 @@ TEST(RescueRun, StopLeavesItOpen) {
   EXPECT_EQ(open_rescues(bench.journal.entries, {}).size(), 1U);
 }
 
-TEST(RescueRun, WaitGoesOnWithWhatIsLeft) {
+TEST(RescueRun, WaitContinuesWithTheRemainingTime) {
   RescueBench bench;
   bench.plan_text(R"(
 weft_runbook: 1
@@ -432,7 +432,7 @@ steps:
   EXPECT_LT((bench.clock.now() - before).count(), milliseconds(60'000).count());
 }
 
-TEST(RescueRun, KeepsWhatItBroughtAndReportsIt) {
+TEST(RescueRun, StoresAndReportsItsOutput) {
   RescueBench bench;
   set_scene(bench, "scheduler-dead");
   bench.plan_shipped("scheduler-dead");

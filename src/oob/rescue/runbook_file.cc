@@ -12,7 +12,7 @@
 namespace weft::oob {
 namespace {
 
-// Words that `weft rescue` takes for itself.
+// Reserved words of `weft rescue`.
 constexpr std::array<std::string_view, 5> kReserved = {"list", "show", "plan", "run", "resume"};
 
 }  // namespace
@@ -168,8 +168,8 @@ void RunbookReader::read_back(const YamlNode& node, RunbookStep& step) {
   for (const YamlNode& item : node.items) add(item);
 }
 
-// Power that goes away and configs that are replaced are dangerous whatever the file says; a cycle is never safe to
-// repeat, and what is dangerous is so only when the file says it.
+// Powering off and replacing configs are always dangerous. A cycle or reset is never safe to repeat; a restore or a
+// dangerous command is only if the file says so.
 void RunbookReader::judge_danger(const YamlNode& node, RunbookStep& step) {
   const RunbookAction& action = step.action;
   const bool interrupts = action.kind == RunbookDo::power && action.verb != RunbookPower::on;
@@ -206,7 +206,7 @@ void RunbookReader::judge_limits(const YamlNode& node, const RunbookStep& step) 
           "give an action, or a sentence for the operator");
 }
 
-// What a check reads must be written by the step that it names.
+// The output that a check reads must be written by the step that it names.
 void RunbookReader::judge_references(const RunbookStep& step) {
   const auto kind_of = [&](const std::string& id) {
     const auto known = steps_.find(id);
@@ -228,7 +228,7 @@ void RunbookReader::judge_references(const RunbookStep& step) {
 
 std::optional<Runbook> read_runbook(const Sources& sources, FileId file, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.error_count();
-  // 1 MiB and 50,000 nodes: 200 steps of the most detailed kind take a tenth of it.
+  // 1 MiB and 50,000 nodes: 200 steps of the most detailed kind need a tenth of it.
   const std::optional<YamlNode> root =
       parse_yaml(sources, file, diagnostics, {.bytes = 1U << 20U, .nodes = 50'000, .depth = 16});
   if (!root) return std::nullopt;

@@ -95,7 +95,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-TEST(RunbookFile, ReadsEveryKind) {
+TEST(RunbookFile, ParsesEveryActionAndCheck) {
   Sources sources;
   Diagnostics diagnostics;
   const std::optional<Runbook> book = read_runbook(sources, sources.add("mine.yaml", kWhole), diagnostics);
@@ -111,12 +111,12 @@ TEST(RunbookFile, ReadsEveryKind) {
   EXPECT_EQ(cycle.needs.size(), 2U);
   EXPECT_EQ(cycle.expect[1].words[1], "{{user}}@{{tor.oob}}");
   EXPECT_EQ(book->find("put")->action.from, "step:keep");
-  EXPECT_TRUE(book->find("put")->danger);  // by what it does
+  EXPECT_TRUE(book->find("put")->danger);  // implied by the action
   EXPECT_TRUE(book->find("before")->repeat_safe);
   EXPECT_EQ(book->find("after")->expect[0].later, "after");
 }
 
-TEST(RunbookFile, TheShippedOnesAreFive) {
+TEST(RunbookFile, FiveRunbooksAreShipped) {
   EXPECT_EQ(runbook_names(), (std::vector<std::string>{"bad-config-push", "cold-start", "pfc-storm", "scheduler-dead",
                                                        "tor-boot-loop"}));
   for (const std::string& name : runbook_names()) {
@@ -147,8 +147,8 @@ struct Mutation {
   const char* message;
 };
 
-// What people get wrong, and what they are told.
-TEST(RunbookFile, SaysWhatIsWrongAndWhere) {
+// Common mistakes and their messages.
+TEST(RunbookFile, ReportsMistakesWithTheirLocation) {
   const std::vector<Mutation> mutations = {
       {"weft_runbook: 1\n", "", "`weft_runbook` is missing"},
       {"weft_runbook: 1", "weft_runbook: 2", "the version is 1"},
@@ -256,7 +256,7 @@ TEST(RunbookFile, SaysWhatIsWrongAndWhere) {
   EXPECT_GE(mutations.size(), 90U);
 }
 
-// Each key taken away, each value made something else, each line cut: never a crash, always a place.
+// Removes each key, replaces each value, cuts each line: never a crash, always a location.
 TEST(RunbookFile, SurvivesMechanicalMutations) {
   std::vector<std::string> lines;
   const std::string whole = kWhole;
@@ -288,7 +288,7 @@ TEST(RunbookFile, SurvivesMechanicalMutations) {
   EXPECT_GT(refused, tried / 2);
 }
 
-TEST(RunbookFile, BoundsWhatAFileMayHold) {
+TEST(RunbookFile, LimitsFileContents) {
   EXPECT_THAT(errors_of(""), HasSubstr("the file is empty"));
   EXPECT_THAT(errors_of("[]"), HasSubstr("a runbook is a mapping"));
   EXPECT_THAT(errors_of("weft_runbook: 1\nname: a\ntitle: b\nsteps: []\n"), HasSubstr("an empty one"));

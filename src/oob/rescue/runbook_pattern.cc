@@ -10,11 +10,11 @@ namespace weft::oob {
 namespace {
 
 constexpr std::size_t kLongestPattern = 256;
-constexpr std::size_t kLongestLine = 4096;  // of a terminal nobody reads more
-// Bounded repetition is unrolled when a pattern is compiled, nested ones multiply.
+constexpr std::size_t kLongestLine = 4096;  // longer terminal lines are not useful
+// Bounded repetitions are unrolled when a pattern is compiled; nested ones multiply.
 constexpr std::size_t kMaxRepeats = 256;
 
-// Numbers within {n,m}, multiplied; back-references and control bytes are refused.
+// Multiplies the numbers of {n,m}; back-references and control bytes are rejected.
 Status check_bounds(std::string_view pattern) {
   if (pattern.empty()) return Error{ErrorCode::invalid_input, "an empty pattern matches everything", {}};
   if (pattern.size() > kLongestPattern)

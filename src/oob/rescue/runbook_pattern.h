@@ -1,6 +1,6 @@
-// Patterns of a runbook: POSIX extended regular expressions (IEEE Std 1003.1, chapter 9), matched line by line as
-// grep -E does. Without back-references and with bounded repetition, so that no console output and no file can make
-// matching take long or much memory.
+// Patterns of a runbook: POSIX extended regular expressions (IEEE Std 1003.1, chapter 9), matched line by line like
+// grep -E. No back-references and only bounded repetition, which bounds matching time and memory for any console output
+// or file.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ class RunbookPattern {
   ~RunbookPattern();
 
   [[nodiscard]] bool matches(const std::string& line) const;
-  // Lines of a text that match. Carriage returns and bytes beyond 4 KiB of a line are passed over.
+  // Lines of a text that match. Carriage returns and bytes beyond 4 KiB of a line are ignored.
   [[nodiscard]] std::size_t count(std::string_view text) const;
 
-  // A text as a pattern that matches exactly it.
+  // Escapes a text to a pattern that matches exactly this text.
   [[nodiscard]] static std::string quote(std::string_view text);
 
  private:

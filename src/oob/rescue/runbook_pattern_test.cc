@@ -11,7 +11,7 @@ std::size_t count(std::string_view pattern, std::string_view text) {
   return made.ok() ? made->count(text) : 0;
 }
 
-// As grep -E -c counts them.
+// Counts like grep -E -c.
 TEST(RunbookPattern, CountsLinesLikeGrep) {
   EXPECT_EQ(count("login:", "GRUB\nfoo login: \nlogin\n"), 1U);
   EXPECT_EQ(count("^GRUB", "GRUB\r\nGRUB\r\n GRUB\n"), 2U);
@@ -21,7 +21,7 @@ TEST(RunbookPattern, CountsLinesLikeGrep) {
   EXPECT_EQ(count("a.b", std::string("a\0b\na-b", 7)), 1U);
 }
 
-TEST(RunbookPattern, RefusesWhatCouldTakeLong) {
+TEST(RunbookPattern, RefusesExpensivePatterns) {
   for (const char* bad : {"", "(", "[a", "*a(", "(a)\\1", "a{300}", "((a{20}){20})", "a\nb"})
     EXPECT_FALSE(RunbookPattern::make(bad).ok()) << bad;
   EXPECT_FALSE(RunbookPattern::make(std::string(257, 'a')).ok());

@@ -1,4 +1,4 @@
-// Reads the actions and checks of a runbook; runbook_file.cc reads the file as a whole.
+// Parses the actions and checks of a runbook; runbook_file.cc parses the file as a whole.
 #include "oob/rescue/runbook_reader.h"
 
 #include <fmt/format.h>
@@ -113,7 +113,7 @@ std::string RunbookReader::duration(const YamlNode& node) {
     return value;
   }
   const Result<Duration> parsed = parse_duration(value);
-  // A week: longer than any outage that is still called one, and 10,000 of them fit in 64 bits.
+  // A week: longer than any real outage, and 10,000 of them fit in 64 bits.
   if (!parsed.ok() || parsed->count() <= 0 || *parsed > milliseconds(7LL * 24 * 3'600'000))
     error(node.place, fmt::format("{} is not a duration of at most 7d", in_backticks(value)), "such as 30s, 5m or 2h",
           value.size());
@@ -123,7 +123,7 @@ std::string RunbookReader::duration(const YamlNode& node) {
 std::string RunbookReader::pattern(const YamlNode& node) {
   std::string value = text(node, "a pattern");
   if (value.empty()) return value;
-  // What a parameter puts there is judged when it is known.
+  // A pattern with parameters is checked when their values are known.
   if (value.find("{{") != std::string::npos) return value;
   if (const Result<RunbookPattern> made = RunbookPattern::make(value); !made.ok())
     error(node.place, made.error().message, {}, value.size());

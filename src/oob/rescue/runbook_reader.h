@@ -1,4 +1,4 @@
-// Reads the parts of a runbook from a YAML tree and reports what is wrong at its place. Private to read_runbook().
+// Parses the parts of a runbook from a YAML tree and reports problems with their location. Private to read_runbook().
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class RunbookReader {
   void read(const YamlNode& root, Runbook& book);
 
  private:
-  // Small readers: each reports and gives something harmless when the value is wrong.
+  // Small readers: each reports an invalid value and returns a harmless default.
   void error(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1);
   [[nodiscard]] bool mapping(const YamlNode& node, std::string_view what, const std::vector<std::string_view>& allowed);
   [[nodiscard]] std::string text(const YamlNode& node, std::string_view what);
@@ -59,13 +59,13 @@ class RunbookReader {
   void read_console_check(const YamlNode& value, RunbookCheck& check);
   void read_port(const YamlNode& value, RunbookCheck& check);
   void read_step_check(const YamlNode& value, RunbookCheck& check);
-  // A step must name only steps before it.
+  // A step may refer only to earlier steps.
   [[nodiscard]] std::string earlier_step(const YamlNode& node, std::string_view what);
 
   Diagnostics& diagnostics_;
   std::map<std::string, RunbookKind, std::less<>> parameters_;
-  std::map<std::string, RunbookDo, std::less<>> steps_;  // read so far
-  std::string current_;                                  // the step that is being read
+  std::map<std::string, RunbookDo, std::less<>> steps_;  // parsed so far
+  std::string current_;                                  // the step that is being parsed
 };
 
 }  // namespace weft::oob

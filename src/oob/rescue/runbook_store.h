@@ -1,4 +1,4 @@
-// The runbooks that come with weft, and those of the user's own.
+// The runbooks shipped with weft, and the user's own.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace weft::oob {
 
-// Names of the runbooks in the executable, sorted.
+// Names of the embedded runbooks, sorted.
 [[nodiscard]] std::vector<std::string> runbook_names();
-// The text of one; nothing when there is none.
+// Text of an embedded runbook; empty if there is none of this name.
 [[nodiscard]] std::optional<std::string> runbook_text(const std::string& name);
-// Reads a runbook of the executable, or a file when the name has a '/' or ends in ".yaml" or ".yml". Says in the
-// diagnostics what is wrong with it; not_found when there is none.
+// Reads an embedded runbook, or a file if the name contains '/' or ends in ".yaml" or ".yml". Reports its problems in
+// the diagnostics; not_found if it does not exist.
 [[nodiscard]] Result<Runbook> open_runbook(const std::string& name, Sources& sources, Diagnostics& diagnostics);
 
 }  // namespace weft::oob

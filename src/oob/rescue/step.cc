@@ -1,4 +1,4 @@
-// The life of one step: needed? allowed? intent, action, evidence, outcome; and what is made of it after a crash.
+// Lifecycle of one step: needed? allowed? intent, action, evidence, outcome; and recovery after a crash.
 #include "oob/rescue/step.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace weft::oob {
 namespace {
 
-// Evidence is looked for at once, then ever less often: a switch boots for minutes.
+// Evidence is polled at once, then with growing intervals: a switch takes minutes to boot.
 constexpr Duration kFirstPoll = milliseconds(2'000);
 constexpr Duration kSlowestPoll = milliseconds(15'000);
 constexpr std::size_t kLongestWhy = 1000;  // bytes of a reason in the journal
@@ -30,7 +30,7 @@ RescueRunner::Next RescueRunner::take(const RescueStep& step) {
   return recover(step);
 }
 
-// A person was asked about the step in a run before this one.
+// The operator was asked about the step in an earlier run.
 RescueRunner::Next RescueRunner::answered(const RescueStep& step) {
   if (terms_.confirmed.contains(step.id)) return close(step, RescueOutcome::done, "confirmed by the operator");
   if (terms_.repeated.contains(step.id)) return send(step);
@@ -40,7 +40,7 @@ RescueRunner::Next RescueRunner::answered(const RescueStep& step) {
   return RescueEnd::waiting;
 }
 
-// The journal says how it ended; what follows from that may not have happened yet.
+// The outcome is in the journal; its consequences may not have happened yet.
 RescueRunner::Next RescueRunner::over(const RescueStep& step) {
   const RescueOutcome outcome = record(step).outcome;
   if (passed(outcome)) return std::nullopt;
@@ -61,7 +61,7 @@ RescueRunner::Next RescueRunner::start(const RescueStep& step) {
   }
   if (const std::optional<std::string> missing = unmet(step)) {
     if (clock_.stopped()) return RescueEnd::stopped;
-    // Nothing was sent, so there is nothing to take back.
+    // Nothing was sent, so there is nothing to roll back.
     if (step.on_failure != RunbookOnFailure::back) return fail(step, *missing);
     const Next next = close(step, RescueOutcome::failed, *missing);
     return next ? next : RescueEnd::failed;
@@ -71,7 +71,7 @@ RescueRunner::Next RescueRunner::start(const RescueStep& step) {
   return send(step);
 }
 
-// What is missing before the step may be done; nothing when all is there.
+// Preconditions that fail; empty if all hold.
 std::optional<std::string> RescueRunner::unmet(const RescueStep& step) {
   for (const std::string& id : step.after) {
     const auto found = record_.steps.find(id);
@@ -121,12 +121,12 @@ RescueRunner::Next RescueRunner::send(const RescueStep& step, const std::vector<
   return acted(step, act(step, step.action, false));
 }
 
-// There is an intent and nothing after it: the action may have been sent, or not.
+// An intent without an outcome: the action may have been sent, or not.
 RescueRunner::Next RescueRunner::recover(const RescueStep& step) {
   tell(fmt::format("{}: was in progress when the previous run ended", step.id));
   if (step.action.kind == RunbookDo::power) return recover_power(step);
   if (step.action.kind == RunbookDo::confirm) return acted(step, {Did::ok, "confirmed by the operator", {}});
-  // Restoring knows host by host what is in place.
+  // A restore tracks per host which config is in place.
   if (step.repeat_safe || step.action.kind == RunbookDo::restore) return acted(step, act(step, step.action, false));
   return prove(step, true);
 }
@@ -138,7 +138,7 @@ RescueRunner::Next RescueRunner::recover_power(const RescueStep& step) {
   // It never began: the intent is written, and it is sent under the same id.
   if (!answer) return acted(step, act(step, step.action, false));
   if (answer->end == RescuePowerEnd::done) return acted(step, {Did::ok, answer->text, {}});
-  // Where it is proven to have changed nothing it may be sent again, and nowhere else.
+  // Sent again only to hosts on which it is proven to have changed nothing.
   if (answer->end == RescuePowerEnd::not_done && !answer->rest.empty()) return send(step, answer->rest);
   if (step.repeat_safe) return send(step);
   return prove(step, true);
@@ -150,7 +150,7 @@ RescueRunner::Next RescueRunner::acted(const RescueStep& step, const Act& act) {
   RescueStepRecord& now = record(step);
   now.file = act.file;
   now.acted_text = act.text;
-  // Whether it happened is not known: the evidence must tell.
+  // Whether it happened is unknown: the evidence decides.
   if (act.did == Did::unknown) return prove(step, !step.repeat_safe);
   now.acted = true;
   if (!log(Phase::seen, step, Value::map().set("what", "acted").set("text", bounded(act.text)).set("file", act.file)))
@@ -158,7 +158,7 @@ RescueRunner::Next RescueRunner::acted(const RescueStep& step, const Act& act) {
   return prove(step, false);
 }
 
-// `or_ask`: without evidence nobody knows whether it was done, and a person must look.
+// `or_ask`: without evidence the result is unknown, and the operator must check.
 RescueRunner::Next RescueRunner::prove(const RescueStep& step, bool or_ask) {
   RescueChecker checker(hands_, clock_, *folder_, record_);
   if (step.expect.empty()) return close(step, RescueOutcome::done, record(step).acted_text);

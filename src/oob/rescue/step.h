@@ -1,4 +1,4 @@
-// One rescue under way. Private to rescue/run.cc and rescue/step.cc.
+// A running rescue. Private to rescue/run.cc and rescue/step.cc.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class RescueRunner {
     std::string text;
     std::string file;
   };
-  // Nothing: on to the next step.
+  // Empty: continue with the next step.
   using Next = std::optional<RescueEnd>;
 
   [[nodiscard]] Status begin();
@@ -39,7 +39,7 @@ class RescueRunner {
   [[nodiscard]] Next over(const RescueStep& step);
   [[nodiscard]] Next start(const RescueStep& step);
   [[nodiscard]] Next confirm(const RescueStep& step);
-  // `only`: those hosts of a power step, or all.
+  // `only`: hosts of a power step to act on, or all.
   [[nodiscard]] Next send(const RescueStep& step, const std::vector<std::string>& only = {});
   [[nodiscard]] Next recover(const RescueStep& step);
   [[nodiscard]] Next recover_power(const RescueStep& step);
@@ -65,7 +65,7 @@ class RescueRunner {
   [[nodiscard]] Act act_reach(const RescueStep& step, const RescueAction& action);
   [[nodiscard]] Act restore_one(const RescueStep& step, const RescueAction& action, const std::string& host, bool back);
 
-  // False when the journal failed: `broken_` then says how, and nothing more may be done.
+  // False if the journal failed: `broken_` has the error, and nothing more may be done.
   [[nodiscard]] bool log(Phase phase, const RescueStep& step, const Value& detail);
   [[nodiscard]] bool log_operation(Phase phase, Value detail);
   void tell(const std::string& text) const;
@@ -80,7 +80,7 @@ class RescueRunner {
   const RescueTerms& terms_;
   RescueRecord record_;
   std::unique_ptr<RescueFolder> folder_;
-  Duration started_;  // of the step under way
+  Duration started_;  // of the current step
   bool partial_ = false;
   std::vector<std::string> person_;
   Status broken_;

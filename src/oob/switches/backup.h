@@ -1,4 +1,5 @@
-// Backups of many switches at once: fetch, doubt, keep. What looks wrong is put aside and never becomes a version.
+// Backs up the configs of many switches in parallel: fetch, validate, store. Implausible configs are set aside and
+// never become a version.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace weft::oob {
 
-// What every command on configurations works with.
+// Context shared by all commands on switch configs.
 struct SwitchFleet {
   SwitchTransport& transport;
   ConfigStore& store;
   Clock& clock;
   Journal& journal;
   int width = kDefaultFanOut;
-  Duration command_limit = milliseconds(60'000);  // of one command on a switch; a large running-config takes seconds
+  Duration command_limit = milliseconds(60'000);  // per command on a switch; a large running config takes seconds
 };
 
 enum class BackupState : std::uint8_t { first, changed, unchanged, suspect, failed };
@@ -29,22 +30,22 @@ struct BackupResult {
   std::string device{};
   std::string system{};
   BackupState state = BackupState::failed;
-  std::string message{};  // why it failed or is suspect, and where the suspect text lies
-  std::string version{};  // name of the version that holds what runs now
-  std::string former{};   // of the version before, where it changed
+  std::string message{};  // why it failed or is suspect, and the path of the suspect text
+  std::string version{};  // name of the version with the running config
+  std::string former{};   // of the previous version, if it changed
 };
 
-// The running configuration, doubted; kept as a version when it is new.
+// The running config after validation; stored as a version if it is new.
 struct FetchedConfig {
   std::string text{};
   KeptVersion kept{};
   std::string former{};
 };
-// Errors of the transport as they are; invalid_input when it cannot be a configuration, which then was set aside.
+// Transport errors unchanged; invalid_input if the text cannot be a config, which was then set aside.
 [[nodiscard]] Result<FetchedConfig> fetch_and_keep(SwitchFleet& fleet, const SwitchDevice& device,
                                                    std::string_view cause, std::string_view operation);
 
-// One result for each device, in their order. `good`: mark what is kept as good.
+// One result per device, in their order. `good`: mark the stored version as good.
 [[nodiscard]] std::vector<BackupResult> back_up(SwitchFleet& fleet, const std::vector<SwitchDevice>& devices,
                                                 bool good);
 

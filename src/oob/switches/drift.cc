@@ -23,7 +23,7 @@ struct Sides {
   std::optional<std::string> design;
 };
 
-// What runs, and the version it is held against. The result says which they are, or what is missing.
+// The running config and the version it is compared with. The result names both, or what is missing.
 bool gather(SwitchFleet& fleet, const SwitchDevice& device, const DriftRequest& request, Sides& sides,
             DriftResult& result) {
   const auto fail = [&](const Error& error) {
@@ -82,7 +82,7 @@ DriftResult drift_of(SwitchFleet& fleet, const SwitchDevice& device, const Drift
   result.running = found.running;
   result.good = found.good;
   result.marked_good = found.marked_good;
-  // A folder that was asked for and has no file of this switch: the answer is not whole.
+  // A requested folder without a file of this switch: the result is incomplete.
   if (!note.empty()) {
     result.message = note;
     if (result.state == DriftState::none) result.state = DriftState::unknown;
@@ -104,7 +104,7 @@ DriftResult compare_configs(const SwitchDevice& device, std::string_view running
   DriftResult result{.device = device.name, .system = device.system_name, .state = DriftState::none};
   const SwitchSystem& system = *device.system;
   if (good) {
-    // Compared as they are, shown with secrets hidden: a changed password is a drift that shows two equal lines.
+    // Compared unmodified, shown with secrets hidden: a changed password is a drift that shows two equal lines.
     const std::string before = normalized(system, *good);
     const std::string after = normalized(system, running);
     const TextDiff diff = unified_diff(before, after, device.name + " good", device.name + " running");

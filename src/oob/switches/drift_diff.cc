@@ -16,13 +16,13 @@ constexpr std::size_t kContext = 3;  // lines, as diff -u
 
 using Lines = std::vector<std::string_view>;
 
-// Which lines go and which come.
+// Which lines are removed and which are added.
 struct Edits {
   std::vector<bool> removed;
   std::vector<bool> added;
 };
 
-// Lines as numbers, so that comparing two is comparing integers.
+// Lines as numbers, so lines are compared as integers.
 std::vector<std::uint32_t> numbered(const Lines& lines, std::unordered_map<std::string_view, std::uint32_t>& numbers) {
   std::vector<std::uint32_t> out;
   out.reserve(lines.size());
@@ -60,7 +60,7 @@ class Myers {
   [[nodiscard]] bool same(std::int64_t x, std::int64_t y) const {
     return a_[first_ + static_cast<std::size_t>(x)] == b_[first_ + static_cast<std::size_t>(y)];
   }
-  // Keeps the furthest points of every d; false when more than `most_` edits are needed.
+  // Stores the furthest points of every d; false if more than `most_` edits are needed.
   bool search() {
     for (std::int64_t d = 0; d <= std::min(n_ + m_, most_); ++d) {
       std::vector<std::int32_t> v(static_cast<std::size_t>(2 * d + 1));
@@ -87,7 +87,7 @@ class Myers {
     return false;
   }
 
-  // Of the points after d - 1 edits: diagonals -(d-1)..(d-1).
+  // The points after d - 1 edits: diagonals -(d-1)..(d-1).
   static std::int64_t former_at(const std::vector<std::int32_t>& former, std::int64_t d, std::int64_t k) {
     return former[static_cast<std::size_t>(k + d - 1)];
   }
@@ -128,7 +128,7 @@ class Myers {
 
 struct Row {
   char mark = ' ';
-  std::size_t a = 0;  // lines of each before this row
+  std::size_t a = 0;  // lines of each text before this row
   std::size_t b = 0;
   std::string_view text;
 };

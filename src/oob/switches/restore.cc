@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kFirstLook = milliseconds(500);
 constexpr Duration kLongestLook = milliseconds(10'000);
-// The same wrong answer this often in a row: it will not change any more.
+// The same wrong config this many times in a row: it will not change any more.
 constexpr int kSettled = 3;
 
 std::string short_name(const std::string& version) { return version.substr(0, 12); }
@@ -27,7 +27,7 @@ JournalEntry entry(const std::string& operation, Phase phase, const std::string&
   return made;
 }
 
-// How a look at the switch after a push ended.
+// Result of reading the switch after a push.
 enum class Look : std::uint8_t { same, other, silent };
 
 class Restorer {
@@ -44,7 +44,7 @@ class Restorer {
   }
 
  private:
-  // Keeps what runs. False: nothing is to be pushed, the result says why.
+  // Stores the running config. False: nothing is to be pushed, the result has the reason.
   bool prepare() {
     if (device_.system == nullptr) return stop_before(fmt::format("unsupported switch OS `{}`", device_.system_name));
     const Result<ConfigVersion> version = fleet_.store.find(device_.name, request_.version);
@@ -119,7 +119,7 @@ class Restorer {
       result_.advice = fmt::format("save it manually (`{}`); otherwise a reload restores the previous configuration",
                                    device_.system->save);
     }
-    // What the switch made of it becomes a version of its own where it differs.
+    // The resulting config becomes a separate version if it differs.
     const Result<FetchedConfig> after = fetch_and_keep(fleet_, device_, "after restore", operation_);
     if (!after.ok()) result_.message += "; it could not be backed up afterwards: " + after.error().message;
   }
@@ -128,7 +128,7 @@ class Restorer {
     return normalized(*device_.system, running) == normalized(*device_.system, wanted);
   }
 
-  // Until the switch shows `wanted`, shows something else and stays with it, or time is over.
+  // Polls until the switch shows `wanted`, settles on another config, or the deadline has passed.
   Look look_for(const std::string& wanted) {
     const Duration end = fleet_.clock.now() + request_.settle_limit;
     Duration wait = kFirstLook;
@@ -167,7 +167,7 @@ class Restorer {
     return false;
   }
 
-  // On disk before the push. Without it nothing is pushed.
+  // On disk before the push. If this fails, nothing is pushed.
   bool announce(std::string_view step, const std::string& version) {
     const Status written = fleet_.journal.append(entry(
         operation_, Phase::intent, device_.name,
@@ -202,7 +202,7 @@ std::string detail_text(const JournalEntry& entry, std::string_view key) {
   return value != nullptr && value->is_text() ? value->text() : std::string();
 }
 
-// What is found on a switch whose restore died: looks only.
+// State of a switch whose restore died: read-only.
 RestoreResult look_at(SwitchFleet& fleet, const SwitchDevice& device, const OpenRestore& open) {
   RestoreResult result{.device = open.device, .wanted = open.wanted, .former = open.former};
   if (!open.pushed) {
@@ -284,7 +284,7 @@ Result<std::vector<RestoreResult>> restore(SwitchFleet& fleet, const std::vector
                    fmt::format("an earlier restore is incomplete (operation {}): run --settle first", former.operation),
                    former.device};
   }
-  // Held from before the first word in the journal: what is not held and has no outcome is dead.
+  // Held from before the first journal entry: an operation without a lock holder and without an outcome is dead.
   std::vector<ConfigStore::Hold> holds;
   holds.reserve(devices.size());
   for (const SwitchDevice& device : devices) {

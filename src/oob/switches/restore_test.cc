@@ -22,7 +22,7 @@ using ::testing::Not;
 const std::string kOld = "hostname leaf1\ninterface Ethernet1/1\n  mtu 1500\nvlan 5\n";
 const std::string kNew = "hostname leaf1\ninterface Ethernet1/1\n  mtu 9216\nvlan 5\nvlan 6\n";
 
-// A switch in memory that speaks like NX-OS, with a clock in its header and faults to order.
+// A switch in memory that behaves like NX-OS, with a timestamp in its header and injected faults.
 class FakeSwitch final : public SwitchTransport {
  public:
   Result<std::string> run(const SwitchDevice& device, const std::string& command, const std::string& input,
@@ -84,7 +84,7 @@ class ConfigRestoreTest : public testing::Test {
               testing::UnitTest::GetInstance()->current_test_info()->name()),
         store_(root_, "alice@jump1", clock_) {
     fs::remove_all(root_);
-    // The wanted version was seen before, and called good; what runs now is another.
+    // The wanted version was stored before and marked good; the running config is another.
     switch_.running = kNew;
     EXPECT_EQ(back_up(fleet_, {device_}, true)[0].state, BackupState::first);
     switch_.running = kOld;
@@ -108,8 +108,8 @@ class ConfigRestoreTest : public testing::Test {
   SwitchDevice device_{"leaf1", "192.0.2.1", "oob", find_switch_system("nxos"), "nxos"};
 };
 
-TEST_F(ConfigRestoreTest, BackupsFold) {
-  EXPECT_EQ(back_up(fleet_, {device_}, false)[0].state, BackupState::unchanged);  // only the clock in it moved
+TEST_F(ConfigRestoreTest, BackupsReportUnchangedSuspectAndFailed) {
+  EXPECT_EQ(back_up(fleet_, {device_}, false)[0].state, BackupState::unchanged);  // only its timestamp changed
   switch_.garbage = "% Invalid input\n";
   const BackupResult suspect = back_up(fleet_, {device_}, false)[0];
   EXPECT_EQ(suspect.state, BackupState::suspect);
@@ -125,14 +125,14 @@ TEST_F(ConfigRestoreTest, BackupsFold) {
   EXPECT_THAT(back_up(fleet_, {odd}, false)[0].message, HasSubstr("ios-xr"));
 }
 
-TEST_F(ConfigRestoreTest, DoneIsSeenAndSaved) {
+TEST_F(ConfigRestoreTest, DoneIsVerifiedAndSaved) {
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::done) << result.message;
   EXPECT_THAT(switch_.running, HasSubstr("vlan 6"));
   EXPECT_EQ(switch_.startup, switch_.running);
   EXPECT_THAT(result.diff, HasSubstr("-  mtu 1500\n+  mtu 9216\n"));
   EXPECT_EQ(open_count(), 0U);
-  // The way back is there.
+  // The former config is stored for rollback.
   EXPECT_THAT(*store_.read("leaf1", result.former), HasSubstr("mtu 1500"));
   const RestoreResult again = restore_it();
   EXPECT_EQ(again.state, RestoreState::done);
@@ -140,7 +140,7 @@ TEST_F(ConfigRestoreTest, DoneIsSeenAndSaved) {
   EXPECT_EQ(switch_.pushes, 1);
 }
 
-TEST_F(ConfigRestoreTest, ThePlanChangesNothing) {
+TEST_F(ConfigRestoreTest, PlanChangesNothing) {
   const RestoreResult plan = plan_restore(fleet_, device_, {});
   EXPECT_EQ(plan.message, "1 lines removed, 2 added");
   EXPECT_THAT(plan.diff, HasSubstr("+vlan 6"));
@@ -148,7 +148,7 @@ TEST_F(ConfigRestoreTest, ThePlanChangesNothing) {
   EXPECT_EQ(store_.versions("leaf1")->size(), 2U);
 }
 
-TEST_F(ConfigRestoreTest, ARefusalLeavesTheFormerRunning) {
+TEST_F(ConfigRestoreTest, RefusedPushLeavesFormerConfigRunning) {
   switch_.refuses = true;
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::not_done);
@@ -157,17 +157,17 @@ TEST_F(ConfigRestoreTest, ARefusalLeavesTheFormerRunning) {
   EXPECT_EQ(switch_.pushes, 1);
 }
 
-TEST_F(ConfigRestoreTest, HalfAPushIsTakenBack) {
+TEST_F(ConfigRestoreTest, PartialPushIsRolledBack) {
   switch_.partial_pushes = 1;
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::not_done);
   EXPECT_THAT(result.message, HasSubstr("rolled back to the previous configuration"));
   EXPECT_EQ(switch_.pushes, 2);
   EXPECT_THAT(switch_.running, HasSubstr("mtu 1500"));
-  EXPECT_EQ(switch_.startup, kOld);  // nothing half done was saved
+  EXPECT_EQ(switch_.startup, kOld);  // no partial config was saved
 }
 
-TEST_F(ConfigRestoreTest, WithoutAWayBackItIsUnknown) {
+TEST_F(ConfigRestoreTest, FailedOrDisabledRollbackIsUnknown) {
   switch_.partial_pushes = 2;
   RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::unknown);
@@ -181,22 +181,22 @@ TEST_F(ConfigRestoreTest, WithoutAWayBackItIsUnknown) {
   EXPECT_EQ(switch_.pushes, 1);
 }
 
-TEST_F(ConfigRestoreTest, ASwitchThatDiesIsUnknownWithinTheLimit) {
+TEST_F(ConfigRestoreTest, DeadSwitchIsUnknownWithinTheLimit) {
   switch_.dies_on_push = true;
   const Duration start = clock_.now();
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::unknown);
   EXPECT_THAT(result.advice, HasSubstr("weft oob console"));
-  EXPECT_LE(clock_.now() - start, milliseconds(240'000));  // two limits: the push and the way back
+  EXPECT_LE(clock_.now() - start, milliseconds(240'000));  // two timeouts: the push and the rollback
   EXPECT_EQ(open_count(), 0U);
 }
 
-TEST_F(ConfigRestoreTest, ASlowSwitchIsWaitedFor) {
+TEST_F(ConfigRestoreTest, SlowSwitchIsPolledUntilItShowsTheConfig) {
   switch_.on_push = [&] { switch_.silent_looks = 5; };
   EXPECT_EQ(restore_it().state, RestoreState::done);
 }
 
-TEST_F(ConfigRestoreTest, WhatCannotBeKeptIsNotReplaced) {
+TEST_F(ConfigRestoreTest, ConfigThatCannotBeStoredIsNotReplaced) {
   switch_.garbage = "ERROR: database is locked\n";
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::not_done);
@@ -204,21 +204,21 @@ TEST_F(ConfigRestoreTest, WhatCannotBeKeptIsNotReplaced) {
   EXPECT_EQ(switch_.pushes, 0);
 }
 
-TEST_F(ConfigRestoreTest, DoneButNotSavedIsSaid) {
+TEST_F(ConfigRestoreTest, DoneButNotSavedIsReported) {
   switch_.save_fails = true;
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::done);
   EXPECT_THAT(result.advice, HasSubstr("copy running-config startup-config"));
 }
 
-TEST_F(ConfigRestoreTest, StoppedBeforeThePushNothingIsSent) {
+TEST_F(ConfigRestoreTest, StopBeforeThePushSendsNothing) {
   clock_.stop();
   EXPECT_THAT(restore_it().message, HasSubstr("not started"));
   EXPECT_EQ(switch_.pushes, 0);
 }
 
-// A journal that breaks off: what a SIGKILL at that line leaves. At every line, the next run finds the operation,
-// looks, and repeats no push.
+// A journal that fails from a given entry on, like a SIGKILL there. For every entry, the next run finds the operation,
+// reads the switch, and repeats no push.
 class BreakingJournal final : public Journal {
  public:
   Status append(JournalEntry entry) override {
@@ -232,7 +232,7 @@ class BreakingJournal final : public Journal {
   int left = 0;
 };
 
-TEST_F(ConfigRestoreTest, ADeadRestoreIsLookedAtNotRepeated) {
+TEST_F(ConfigRestoreTest, InterruptedRestoreIsVerifiedNotRepeated) {
   for (int lines = 0; lines < 5; ++lines) {
     BreakingJournal journal;
     journal.left = lines;
@@ -258,7 +258,7 @@ TEST_F(ConfigRestoreTest, ADeadRestoreIsLookedAtNotRepeated) {
   }
 }
 
-TEST_F(ConfigRestoreTest, ResumeTellsAPartialPush) {
+TEST_F(ConfigRestoreTest, ResumeReportsAPartialPush) {
   BreakingJournal journal;
   journal.left = 2;
   switch_.partial_pushes = 9;
@@ -271,7 +271,7 @@ TEST_F(ConfigRestoreTest, ResumeTellsAPartialPush) {
   EXPECT_THAT(resumed->at(0).advice, HasSubstr("--to"));
 }
 
-TEST_F(ConfigRestoreTest, DriftIsFoundThreeWays) {
+TEST_F(ConfigRestoreTest, DriftIsFoundInThreeWayComparison) {
   DriftResult result = find_drift(fleet_, {device_}, {})[0];
   EXPECT_EQ(result.state, DriftState::drifted);
   EXPECT_TRUE(result.marked_good);
@@ -294,8 +294,8 @@ TEST_F(ConfigRestoreTest, DriftIsFoundThreeWays) {
   EXPECT_EQ(find_drift(fleet_, {device_}, {.offline = true, .rendered = "/nowhere"})[0].state, DriftState::drifted);
 }
 
-// Patches made by hand and by chance: what `patch` makes of the first with the difference is the second, and no smaller
-// set of edits exists (counted by dynamic programming).
+// Diffs of written and random texts: applying the diff to the first text gives the second, and no smaller set of edits
+// exists (computed by dynamic programming).
 std::size_t fewest_edits(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -316,7 +316,7 @@ std::string text_of(const std::vector<std::string>& lines) {
   return text;
 }
 
-// Applies a unified difference by its own rules; "" when a line does not fit.
+// Applies a unified diff by its own rules; "" if a line does not match.
 std::string patched(const std::string& before, const std::string& diff) {
   std::vector<std::string> lines;
   std::istringstream in(before);
@@ -344,7 +344,7 @@ std::string patched(const std::string& before, const std::string& diff) {
   return out;
 }
 
-TEST(ConfigDiff, IsRightAndShortest) {
+TEST(ConfigDiff, IsCorrectAndMinimal) {
   RandomStream random(3, "diff");
   for (int round = 0; round < 300; ++round) {
     const auto draw = [&] {
@@ -358,14 +358,14 @@ TEST(ConfigDiff, IsRightAndShortest) {
     const TextDiff diff = unified_diff(text_of(a), text_of(b), "a", "b");
     EXPECT_EQ(diff.removed + diff.added, fewest_edits(a, b));
     EXPECT_EQ(patched(text_of(a), diff.text), text_of(b)) << diff.text;
-    // Beyond the bound it is still right.
+    // Beyond the bound it is still correct.
     EXPECT_EQ(patched(text_of(a), unified_diff(text_of(a), text_of(b), "a", "b", 1).text), text_of(b));
   }
   EXPECT_TRUE(unified_diff("a\nb\n", "a\nb\n", "x", "y").empty());
 }
 
-TEST(ConfigDiff, LooksLikeDiff) {
-  // diff -u of the same two files (GNU diffutils 3.8), headers aside
+TEST(ConfigDiff, MatchesGnuDiff) {
+  // diff -u of the same two files (GNU diffutils 3.8), without headers
   const std::string a = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
   const std::string b = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n12\n13\n";
   EXPECT_EQ(

@@ -22,7 +22,7 @@ namespace weft::oob {
 namespace {
 
 constexpr std::size_t kDigits = 64;       // of a SHA-256
-constexpr std::size_t kFewestDigits = 6;  // that may name a version
+constexpr std::size_t kFewestDigits = 6;  // minimum to name a version
 
 bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -48,7 +48,7 @@ std::string index_line(const ConfigVersion& version, std::string_view kind) {
 
 struct Index {
   std::vector<ConfigVersion> versions;
-  std::string good;  // name of the version last called good; empty: none
+  std::string good;  // name of the version last marked good; empty: none
 };
 
 std::string text_of(const YamlNode& line, std::string_view key) {
@@ -59,7 +59,7 @@ std::string text_of(const YamlNode& line, std::string_view key) {
 void read_line(std::string_view line, Index& index) {
   Diagnostics problems;
   const std::optional<YamlNode> node = parse_json_text(line, SourceLocation{}, problems);
-  if (!node || node->kind != YamlNode::Kind::mapping) return;  // cut short by a crash
+  if (!node || node->kind != YamlNode::Kind::mapping) return;  // truncated by a crash
   ConfigVersion version;
   version.sha256 = text_of(*node, "sha256");
   if (!is_digest(version.sha256)) return;
@@ -84,14 +84,14 @@ Result<Index> read_index(const std::string& folder) {
   if (!text.ok()) return text.error();
   for (std::size_t at = 0; at < text->size();) {
     const std::size_t end = text->find('\n', at);
-    if (end == std::string::npos) break;  // without its end, a line was never acknowledged
+    if (end == std::string::npos) break;  // a line without its end was never acknowledged
     read_line(std::string_view(*text).substr(at, end - at), index);
     at = end + 1;
   }
   return index;
 }
 
-// Contents that a crash left between the file and its line. Only under the lock of the index.
+// Contents without an index line after a crash. Only under the lock of the index.
 Status take_up_orphans(const std::string& folder, const std::string& who, Index& index, LineFile& lines) {
   std::unordered_set<std::string> known;
   for (const ConfigVersion& version : index.versions) known.insert(version.sha256);
@@ -145,7 +145,7 @@ Result<KeptVersion> ConfigStore::put(const std::string& device, std::string_view
                         .cause = std::string(cause),
                         .digest = std::string(digest),
                         .bytes = content.size()};
-  // A content seen before stays where it is; only the index says that it came back.
+  // A known content is not written again; the index records that it is back.
   const bool known = std::any_of(index->versions.begin(), index->versions.end(),
                                  [&](const ConfigVersion& other) { return other.sha256 == version.sha256; });
   if (!known || !read(device, version.sha256).ok()) {
@@ -266,7 +266,7 @@ std::optional<std::int64_t> parse_date(std::string_view text) {
   date.tm_sec = number(17, 2);
   const std::tm given = date;
   const std::time_t seconds = ::timegm(&date);
-  // timegm() makes 1 March of 30 February.
+  // timegm() normalizes 30 February to 1 March.
   if (date.tm_mon != given.tm_mon || date.tm_mday != given.tm_mday || date.tm_hour != given.tm_hour ||
       date.tm_min != given.tm_min || date.tm_sec != given.tm_sec)
     return std::nullopt;

@@ -41,12 +41,12 @@ class ConfigStoreTest : public testing::Test {
   ConfigStore store_;
 };
 
-TEST_F(ConfigStoreTest, VersionsComeBackAsTheyWere) {
+TEST_F(ConfigStoreTest, StoredVersionsAreReadBackUnchanged) {
   EXPECT_EQ(store_.find("leaf1", "latest").error().code, ErrorCode::not_found);
   EXPECT_EQ(put("hostname a\n").kept, Kept::added);
   EXPECT_EQ(put("hostname a\n").kept, Kept::unchanged);
   EXPECT_EQ(put("hostname b\n").kept, Kept::added);
-  EXPECT_EQ(put("hostname a\n").kept, Kept::added);  // it came back: a third entry, no third content
+  EXPECT_EQ(put("hostname a\n").kept, Kept::added);  // back again: a third entry, no third content
   const auto versions = store_.versions("leaf1");
   ASSERT_TRUE(versions.ok());
   ASSERT_EQ(versions->size(), 3U);
@@ -75,7 +75,7 @@ TEST_F(ConfigStoreTest, VersionsAreFoundByNameTimeAndMark) {
   EXPECT_FALSE(store_.mark_good("leaf1", sha256("four\n")).ok());
 }
 
-TEST_F(ConfigStoreTest, NobodyElseMayRead) {
+TEST_F(ConfigStoreTest, FilesAreReadableByOwnerOnly) {
   put("username admin password 5 x\n");
   struct stat info {};
   for (const std::string& path :
@@ -87,15 +87,15 @@ TEST_F(ConfigStoreTest, NobodyElseMayRead) {
   EXPECT_EQ(info.st_mode & 0777U, 0700U);
 }
 
-TEST_F(ConfigStoreTest, AFileThatWasChangedIsNotBelieved) {
+TEST_F(ConfigStoreTest, ModifiedFileIsRejected) {
   const std::string name = put("hostname a\n").version.sha256;
   std::ofstream(store_.path_of("leaf1", name)) << "hostname evil\n";
   EXPECT_EQ(store_.read("leaf1", name).error().code, ErrorCode::invalid_input);
 }
 
-TEST_F(ConfigStoreTest, ATornLineAndAContentWithoutLineAreMended) {
+TEST_F(ConfigStoreTest, TornLineAndContentWithoutLineAreRecovered) {
   put("one\n");
-  // What a crash leaves: half a line, and a content whose line was never written.
+  // State after a crash: half a line, and a content whose line was never written.
   std::ofstream(root_ + "/leaf1/index.ndjson", std::ios::app) << R"({"kind":"version","sha2)";
   ASSERT_TRUE(replace_file(store_.path_of("leaf1", sha256("lost\n")), "lost\n").ok());
   EXPECT_EQ(store_.versions("leaf1")->size(), 1U);
@@ -107,7 +107,7 @@ TEST_F(ConfigStoreTest, ATornLineAndAContentWithoutLineAreMended) {
   EXPECT_EQ((*versions)[2].sha256, sha256("two\n"));
 }
 
-TEST_F(ConfigStoreTest, NamesCannotLeaveTheFolder) {
+TEST_F(ConfigStoreTest, NamesCannotEscapeTheFolder) {
   for (const char* name : {"", "..", "a/b", "../x", ".hidden"}) {
     EXPECT_EQ(store_.put(name, "x", sha256("x"), "backup").error().code, ErrorCode::invalid_input) << name;
   }
@@ -125,7 +125,7 @@ TEST_F(ConfigStoreTest, OneHolderAtATime) {
   EXPECT_TRUE(store_.hold("leaf1").ok());
 }
 
-TEST_F(ConfigStoreTest, DatesAreRead) {
+TEST_F(ConfigStoreTest, DatesAreParsed) {
   EXPECT_EQ(parse_date("2025-10-09T08:53:20.000Z"), ManualClock::kStartMs);
   EXPECT_EQ(parse_date("2025-10-09T08:53:20Z"), ManualClock::kStartMs);
   EXPECT_EQ(parse_date("1970-01-02"), 86'400'000);
@@ -134,8 +134,8 @@ TEST_F(ConfigStoreTest, DatesAreRead) {
   EXPECT_EQ(parse_date(date_text(1'799'999'999'123)), 1'799'999'999'123);
 }
 
-// A process that keeps versions as fast as it can and says so after each, killed at a random moment, 200 times over the
-// same store: whatever was acknowledged is there and whole, and the store goes on working.
+// A process that stores versions as fast as it can and reports each, killed at a random moment, 200 times on the same
+// store: every acknowledged version is present and intact, and the store keeps working.
 TEST_F(ConfigStoreTest, NothingAcknowledgedIsLostWhenKilled) {
   RandomStream random(7, "store kill");
   SystemClock clock;
@@ -178,7 +178,7 @@ TEST_F(ConfigStoreTest, NothingAcknowledgedIsLostWhenKilled) {
   EXPECT_EQ(names.back(), sha256("the last\n"));
 }
 
-TEST(ConfigStoreConcurrent, ManyThreadsKeepIntoOneDevice) {
+TEST(ConfigStoreConcurrent, ManyThreadsStoreVersionsOfOneDevice) {
   const std::string root = testing::TempDir() + "weft_store_threads_" + std::to_string(::getpid());
   SystemClock clock;
   ConfigStore store(root, "alice", clock);

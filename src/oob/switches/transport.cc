@@ -12,11 +12,11 @@
 namespace weft::oob {
 namespace {
 
-// The largest configuration that is believed. A SONiC database of a 512-port switch is about 2 MiB.
+// Maximum accepted config size. A SONiC database of a 512-port switch is about 2 MiB.
 constexpr std::size_t kMaxConfig = 32U << 20U;
-constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS: an error of ssh's own
+constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS: an error of ssh itself
 
-// One pass, so that a value that holds "{command}" stays as it is.
+// One pass, so a value that contains "{command}" is not expanded.
 std::string filled(const std::string& word, const SwitchDevice& device, const std::string& command) {
   const std::pair<std::string_view, const std::string*> places[] = {
       {"{host}", &device.name}, {"{address}", &device.address}, {"{command}", &command}};
@@ -35,7 +35,7 @@ std::string filled(const std::string& word, const SwitchDevice& device, const st
   return out;
 }
 
-// The last line that says something.
+// The last non-blank line.
 std::string last_line(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
   const std::size_t start = text.rfind('\n');
@@ -95,7 +95,7 @@ std::vector<std::string> ssh_words(const TransportOptions& options) {
   return words;
 }
 
-// What `scp -t` reads: a header, the bytes, and a zero that says they were read without trouble.
+// Input of `scp -t`: a header, the bytes, and a zero byte for success.
 std::string scp_stream(const std::string& text) {
   std::string stream = fmt::format("C0600 {} weft-restore\n", text.size()) + text;
   stream += '\0';

@@ -1,6 +1,6 @@
-// The way to a switch's command line: one command with its input and its answer. By default the system's ssh, with keys
-// alone (no password is ever asked for or given), known host keys and a jump host; a site may plug in a program of its
-// own. Fetches and pushes configurations by switches/transport_systems.h; keeps nothing.
+// Transport to a switch's command line: runs one command with its input and returns its output. By default the system's
+// ssh, with keys only (no password prompts), known host keys and a jump host; a site may configure its own program.
+// Fetches and pushes configs with the commands of switches/transport_systems.h; stores nothing.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct SwitchDevice {
   std::string name{};
   std::string address{};
   std::string fabric{};
-  const SwitchSystem* system = nullptr;  // null: nothing is known of what it runs
+  const SwitchSystem* system = nullptr;  // null: unsupported switch OS
   std::string system_name{};
 };
 
@@ -34,8 +34,8 @@ class SwitchTransport {
   SwitchTransport(const SwitchTransport&) = delete;
   SwitchTransport& operator=(const SwitchTransport&) = delete;
   virtual ~SwitchTransport() = default;
-  // Runs one command on the switch; gives what it printed. Errors: unavailable, timeout, refused (it ran and failed).
-  // Safe to call from many threads.
+  // Runs one command on the switch; returns its output. Errors: unavailable, timeout, refused (it ran and failed). Safe
+  // to call from many threads.
   [[nodiscard]] virtual Result<std::string> run(const SwitchDevice& device, const std::string& command,
                                                 const std::string& input, Duration limit) = 0;
 };
@@ -43,15 +43,15 @@ class SwitchTransport {
 struct TransportOptions {
   std::string words{};  // "COMMAND {host} {address} {command}"; empty: ssh
   std::string jump{};   // ssh's ProxyJump; empty: none
-  std::string user{};   // empty: as ssh's configuration says
+  std::string user{};   // empty: from the ssh configuration
   Duration connect_limit = milliseconds(10'000);
 };
-// An error when the words make no sense. Words are split once, then the places filled: no shell sees them.
+// An error if `words` is invalid. It is split into words first, then the placeholders are filled: no shell is involved.
 [[nodiscard]] Result<std::unique_ptr<SwitchTransport>> open_transport(const TransportOptions& options, Clock& clock);
 
-// The running configuration as the switch tells it, line ends made "\n".
+// The running config as printed by the switch, line ends converted to "\n".
 [[nodiscard]] Result<std::string> fetch_config(SwitchTransport& transport, const SwitchDevice& device, Duration limit);
-// Every step of the push in turn, the first that fails ends it. Ok means that no step complained, and no more.
+// Runs every step of the push in order and stops at the first failure. Ok means only that no step reported an error.
 [[nodiscard]] Status push_config(SwitchTransport& transport, const SwitchDevice& device, const std::string& text,
                                  Duration limit);
 [[nodiscard]] Status save_config(SwitchTransport& transport, const SwitchDevice& device, Duration limit);

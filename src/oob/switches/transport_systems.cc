@@ -5,7 +5,7 @@
 namespace weft::oob {
 namespace {
 
-// Lines that IOS and its likes head a configuration with; NX-OS and EOS write them with and without the blank.
+// Header lines of a config in IOS-like systems; NX-OS and EOS write them with and without the space.
 const std::vector<std::string_view> kCliNoise = {"!Command:",
                                                  "! Command:",
                                                  "!Time:",
@@ -32,8 +32,8 @@ const std::vector<std::string_view> kLinuxRefused = {
 
 std::vector<SwitchSystem> make_systems() {
   std::vector<SwitchSystem> systems;
-  // Cisco Nexus 9000 NX-OS System Management Guide, "Performing Configuration Replace": takes a whole running
-  // configuration and goes back by itself when a command of it fails. Needs `feature scp-server` for the file.
+  // Cisco Nexus 9000 NX-OS System Management Guide, "Performing Configuration Replace": accepts a complete running
+  // config and rolls back by itself if a command of it fails. Needs `feature scp-server` for the file.
   systems.push_back({.name = "nxos",
                      .title = "NX-OS",
                      .fetch = "show running-config",
@@ -43,7 +43,7 @@ std::vector<SwitchSystem> make_systems() {
                      .noise = kCliNoise,
                      .refused = kCliRefused,
                      .rendered = "nxos/{device}.cfg"});
-  // Arista EOS User Manual, "configure replace": the whole running configuration; `show running-config` ends in "end".
+  // Arista EOS User Manual, "configure replace": the complete running config; `show running-config` ends in "end".
   systems.push_back({.name = "eos",
                      .title = "EOS",
                      .fetch = "show running-config",
@@ -54,8 +54,8 @@ std::vector<SwitchSystem> make_systems() {
                      .noise = kCliNoise,
                      .refused = kCliRefused,
                      .rendered = "eos/{device}.cfg"});
-  // SONiC Generic Configuration Updater: `config replace` brings the running database to the file, checked against
-  // YANG, and goes back to its checkpoint when that fails.
+  // SONiC Generic Configuration Updater: `config replace` brings the running database to the file, validated against
+  // YANG, and rolls back to its checkpoint on failure.
   systems.push_back({.name = "sonic",
                      .title = "SONiC",
                      .shape = ConfigShape::json,
@@ -65,8 +65,8 @@ std::vector<SwitchSystem> make_systems() {
                      .save = "sudo config save -y",
                      .refused = kLinuxRefused,
                      .rendered = "sonic/{device}/config_db.json"});
-  // NVUE (Cumulus Linux 5, NVOS): `nv config show` is the applied revision in YAML, `nv config replace` makes the
-  // pending one of such a file, and `apply` takes it as one change.
+  // NVUE (Cumulus Linux 5, NVOS): `nv config show` prints the applied revision in YAML, `nv config replace` creates the
+  // pending revision from such a file, and `apply` applies it as one change.
   for (const std::string_view name : {"cumulus", "nvos"}) {
     systems.push_back(
         {.name = name,
@@ -79,7 +79,7 @@ std::vector<SwitchSystem> make_systems() {
          .refused = kLinuxRefused,
          .rendered = name == "cumulus" ? "nvue/{device}/commands.nv" : "infiniband/{fabric}/{device}.cfg"});
   }
-  // Junos CLI User Guide: `load override` discards what is there, `commit` makes it lasting.
+  // Junos CLI User Guide: `load override` discards the current config, `commit` makes the new one persistent.
   systems.push_back(
       {.name = "junos",
        .title = "Junos",
@@ -90,7 +90,7 @@ std::vector<SwitchSystem> make_systems() {
        .noise = {"## Last commit:", "## Last changed:", "version "},
        .refused = {"error:", "syntax error", "unknown command", "missing "},
        .rendered = "junos/{device}.conf"});
-  // MLNX-OS takes commands on its standard input; a text configuration adds to what runs and removes nothing.
+  // MLNX-OS reads commands from standard input; a text config is merged into the running config and removes nothing.
   systems.push_back({.name = "mlnx-os",
                      .title = "MLNX-OS",
                      .fetch = "cli \"enable\" \"show running-config\"",

@@ -1,6 +1,6 @@
-// How each network operating system gives its running configuration and takes another: commands as data, so that a new
-// system is a new row. What the rows say is from the vendors' manuals; what differs at a site is told by a transport of
-// its own (switches/transport.h). Knows nothing of ssh.
+// How each switch OS prints its running config and accepts another: commands as data, so a new OS is a new row. The
+// rows are from the vendors' manuals; site-specific differences need a custom transport (switches/transport.h).
+// Independent of ssh.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace weft::oob {
 
-// What a step of a push is given on its standard input.
+// Standard input of a push step.
 enum class Feed : std::uint8_t {
   nothing,
-  text,   // the configuration as it is
-  scp,    // the configuration as the sink of the scp protocol wants it ("scp -t PATH": C0644 SIZE NAME, bytes, NUL)
-  script  // the configuration between the words that open and close the configuration mode
+  text,   // the config as it is
+  scp,    // the config in the scp sink protocol ("scp -t PATH": C0644 SIZE NAME, bytes, NUL)
+  script  // the config between the commands that enter and leave configuration mode
 };
 
 struct PushStep {
@@ -22,7 +22,7 @@ struct PushStep {
   Feed feed = Feed::nothing;
 };
 
-// The shape of the text, which decides how two of them are compared.
+// Syntax of the config; determines how two configs are compared.
 enum class ConfigShape : std::uint8_t {
   lines,   // command lines, blocks by indentation
   braces,  // Junos: blocks in braces
@@ -36,17 +36,17 @@ struct SwitchSystem {
   ConfigShape shape = ConfigShape::lines;
   std::string_view fetch{};
   std::vector<PushStep> push{};
-  bool replaces = true;      // false: the push adds to what runs, lines that must go stay
-  std::string_view save{};   // makes it outlive a reload; empty: the push did
+  bool replaces = true;      // false: the push merges into the running config, extra lines stay
+  std::string_view save{};   // saves the running config across a reload; empty: the push did
   std::string_view opens{};  // around a script
   std::string_view closes{};
-  std::string_view last_line{};             // of a whole configuration; empty: not told
-  std::vector<std::string_view> noise{};    // lines that begin so change by themselves (clocks, counters of commits)
-  std::vector<std::string_view> refused{};  // a line of an answer that begins so: the command was not understood
+  std::string_view last_line{};             // of a complete config; empty: not defined
+  std::vector<std::string_view> noise{};    // prefixes of lines that change by themselves (timestamps, commit counters)
+  std::vector<std::string_view> refused{};  // prefixes of output lines that mean that the command was rejected
   std::string_view rendered{};              // path in a tree of `weft render`: {device}, {fabric}
 };
 
-// Null when nothing is known of a system of that name.
+// Null for an unsupported OS.
 [[nodiscard]] const SwitchSystem* find_switch_system(std::string_view name);
 [[nodiscard]] const std::vector<SwitchSystem>& switch_systems();
 

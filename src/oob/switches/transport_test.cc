@@ -25,7 +25,7 @@ SwitchDevice device_of(std::string_view system) {
   return {"leaf1", "192.0.2.1", "oob", find_switch_system(system), std::string(system)};
 }
 
-TEST(ConfigTransport, WordsAreFilledAsSingleWordsAndNoShellSeesThem) {
+TEST(ConfigTransport, PlaceholdersAreFilledAsSingleWordsWithoutShell) {
   ManualClock clock;
   const auto transport = open_transport({.words = "printf '%s|' {host} {address} 'a {command} b'"}, clock);
   ASSERT_TRUE(transport.ok());
@@ -35,7 +35,7 @@ TEST(ConfigTransport, WordsAreFilledAsSingleWordsAndNoShellSeesThem) {
   EXPECT_EQ(*answer, "leaf1|192.0.2.1|a show $HOME; `id` {host} b|");
 }
 
-TEST(ConfigTransport, WhatFailsIsSaidWithItsPlace) {
+TEST(ConfigTransport, FailuresAreReportedWithTheDevice) {
   ManualClock clock;
   const auto run = [&](const std::string& words, Duration limit) {
     return (*open_transport({.words = words}, clock))->run(device_of("nxos"), "show x", {}, limit);
@@ -45,12 +45,12 @@ TEST(ConfigTransport, WhatFailsIsSaidWithItsPlace) {
   EXPECT_EQ(failed.error().code, ErrorCode::refused);
   EXPECT_EQ(failed.error().where, "leaf1");
   EXPECT_THAT(failed.error().message, HasSubstr("no such command"));
-  EXPECT_EQ(run("sleep 30 {command}", milliseconds(100)).error().code, ErrorCode::refused);  // sleep knows no "show x"
+  EXPECT_EQ(run("sleep 30 {command}", milliseconds(100)).error().code, ErrorCode::refused);  // sleep rejects "show x"
   EXPECT_EQ(run("sh -c 'sleep 30' {command}", milliseconds(100)).error().code, ErrorCode::timeout);
   EXPECT_EQ(run("/nowhere/ssh {command}", milliseconds(100)).error().code, ErrorCode::not_found);
 }
 
-TEST(ConfigTransport, BadWordsAreRefused) {
+TEST(ConfigTransport, InvalidCommandsAreRefused) {
   ManualClock clock;
   EXPECT_FALSE(open_transport({.words = "ssh {address}"}, clock).ok());
   EXPECT_FALSE(open_transport({.words = "ssh 'x {command}"}, clock).ok());
@@ -58,7 +58,7 @@ TEST(ConfigTransport, BadWordsAreRefused) {
   EXPECT_FALSE(open_transport({.user = "a b"}, clock).ok());
 }
 
-// The real ssh, as far as its command line: it must refuse without asking when nobody answers.
+// The real ssh, up to its command line: it must fail without prompting if there is no server.
 TEST(ConfigTransport, SshIsAskedWithoutQuestions) {
   WEFT_NEEDS_PROGRAM("ssh");
   SystemClock clock;
@@ -70,11 +70,11 @@ TEST(ConfigTransport, SshIsAskedWithoutQuestions) {
   EXPECT_EQ(answer.error().code, ErrorCode::unavailable);
 }
 
-// The sink of the scp that everyone has is what a switch's scp server is.
+// The standard scp sink behaves like a switch's scp server.
 TEST(ConfigTransport, TheScpStreamIsWhatScpReads) {
   WEFT_NEEDS_PROGRAM("scp");
   const std::string path = testing::TempDir() + "weft_scp_" + std::to_string(::getpid());
-  // As a switch would: the command of the first step, its path replaced.
+  // Like a switch: the command of the first step, with its path replaced.
   const SwitchSystem system{.name = "test", .push = {{"scp", Feed::scp}}};
   SwitchDevice device{"leaf1", "", "", &system, "test"};
   SystemClock clock;
@@ -87,7 +87,7 @@ TEST(ConfigTransport, TheScpStreamIsWhatScpReads) {
   std::filesystem::remove(path);
 }
 
-TEST(ConfigTransport, AComplaintInTheAnswerIsARefusal) {
+TEST(ConfigTransport, ErrorLineInTheOutputIsARefusal) {
   const SwitchSystem system{.name = "test", .push = {{"configure replace x", Feed::nothing}}, .refused = {"% Invalid"}};
   SwitchDevice device{"leaf1", "", "", &system, "test"};
   SystemClock clock;
@@ -99,7 +99,7 @@ TEST(ConfigTransport, AComplaintInTheAnswerIsARefusal) {
   EXPECT_THAT(pushed.error().message, HasSubstr("Invalid command at marker"));
 }
 
-TEST(ConfigText, ClocksAreNoise) {
+TEST(ConfigText, TimestampsAreNoise) {
   const SwitchSystem& nxos = system_named("nxos");
   const std::string a = "\n!Command: show running-config\n!Time: Mon Nov 16 02:00:00 2026\nhostname leaf1\n";
   const std::string b = "!Command: show running-config\n!Time: Mon Nov 16 03:00:00 2026\n\nhostname leaf1  \n";
@@ -108,7 +108,7 @@ TEST(ConfigText, ClocksAreNoise) {
   EXPECT_EQ(normalized(nxos, "ntp clock-period 17179977\n! a remark\nhostname x\n"), "hostname x\n");
 }
 
-TEST(ConfigText, CertificatesAreVersionsButNoDrift) {
+TEST(ConfigText, CertificateChangesAreVersionsButNotDrift) {
   const SwitchSystem& eos = system_named("eos");
   const std::string a =
       "hostname x\ncrypto pki certificate chain T\n certificate self-signed 01\n  3082 0101\n  quit\nend\n";
@@ -119,7 +119,7 @@ TEST(ConfigText, CertificatesAreVersionsButNoDrift) {
   EXPECT_EQ(normalized(eos, "a\n-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\nb\n"), "a\nb\n");
 }
 
-TEST(ConfigText, StatementsStandInTheirBlocks) {
+TEST(ConfigText, StatementsHaveTheirBlocksAsPrefix) {
   EXPECT_THAT(statements_of(system_named("nxos"),
                             "hostname x\ninterface Ethernet1/1\n  mtu   9216\n  ip address 10.0.0.1/31\nvlan 5\n"),
               ElementsAre("hostname x", "interface Ethernet1/1", "interface Ethernet1/1 / ip address 10.0.0.1/31",
@@ -132,7 +132,7 @@ TEST(ConfigText, StatementsStandInTheirBlocks) {
       ElementsAre("PORT | Ethernet0 | lanes | 1", "PORT | Ethernet0 | lanes | 2", "PORT | Ethernet0 | mtu | 9100"));
 }
 
-TEST(ConfigText, NvueCommandsAndYamlSayTheSame) {
+TEST(ConfigText, NvueCommandsAndYamlAreEquivalent) {
   const SwitchSystem& nvue = system_named("cumulus");
   const std::string commands =
       "# a comment\nnv set system hostname fe1\nnv set interface swp1-2,swp5 link mtu 1500\n"
@@ -159,7 +159,7 @@ TEST(ConfigText, SecretsAreHidden) {
   EXPECT_THAT(masked("a\x1b[2Jb\n"), Not(HasSubstr("\x1b")));
 }
 
-TEST(ConfigText, WhatCannotBeAConfigurationIsNotBelieved) {
+TEST(ConfigText, ImplausibleConfigsAreRejected) {
   const SwitchSystem& eos = system_named("eos");
   EXPECT_TRUE(plausible_config(eos, "hostname x\nend\n", std::nullopt).ok());
   EXPECT_FALSE(plausible_config(eos, "", std::nullopt).ok());

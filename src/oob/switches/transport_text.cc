@@ -17,9 +17,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kShrunk = 10;         // a configuration this many times shorter than the last is not believed
-constexpr std::size_t kErrorLines = 5;      // where an error message would stand; later, a banner may hold such words
-constexpr std::size_t kMaxExpanded = 4096;  // ports that one range of NVUE may stand for
+constexpr std::size_t kShrunk = 10;     // a config this many times shorter than the last is rejected
+constexpr std::size_t kErrorLines = 5;  // where an error message would be; later lines may be a banner with such words
+constexpr std::size_t kMaxExpanded = 4096;  // maximum number of ports in one NVUE range
 
 void for_each_line(std::string_view text, const std::function<void(std::string_view)>& use) {
   for (const std::string_view line : split_lines(text)) use(line);
@@ -116,7 +116,7 @@ std::optional<std::vector<std::string>> json_statements(std::string_view text) {
   return out;
 }
 
-// "swp1-2,swp61" as its ports. NVUE writes ranges where it can, and not always the same.
+// Expands "swp1-2,swp61" to its ports. NVUE writes ranges where it can, but not consistently.
 std::vector<std::string> expanded_ports(const std::string& word) {
   std::vector<std::string> ports;
   for (std::size_t at = 0; at <= word.size();) {
@@ -235,12 +235,12 @@ std::string joined_lines(const std::vector<std::string>& lines) {
   return out;
 }
 
-// Words after which the next one is a secret. "password 5 HASH", "secret sha512 HASH", "community NAME", "key 7 HASH".
+// Keywords that are followed by a secret: "password 5 HASH", "secret sha512 HASH", "community NAME", "key 7 HASH".
 constexpr std::array<std::string_view, 11> kSecretWords = {
     "password",        "secret",         "community",  "auth-password",
     "priv-password",   "key-string",     "passphrase", "encrypted-password",
     "hashed-password", "pre-shared-key", "md5"};
-// Between the word and the secret: how it is kept.
+// Words between the keyword and the secret: its encoding.
 bool is_secret_kind(std::string_view word) {
   return word == "0" || word == "5" || word == "7" || word == "8" || word == "9" || word == "sha512" ||
          word == "encrypted" || word == "hash" || word == "md5";
@@ -274,7 +274,7 @@ std::string masked_line(std::string_view line) {
 
 std::string without_noise(const SwitchSystem& system, std::string_view text) {
   if (system.shape == ConfigShape::json) {
-    // The same database may be printed in another order.
+    // The same database may be printed in a different order.
     if (const auto statements = json_statements(text)) return joined_lines(*statements);
   }
   if (system.shape == ConfigShape::nvue) return normalized(system, text);

@@ -1,5 +1,5 @@
-// Configurations as texts: what of them changes by itself, what they state line by line, what must not be shown, and
-// whether a text can be a configuration at all. Pure functions.
+// Switch configs as text: removes noise, splits into statements, hides secrets, and checks whether a text is a
+// plausible config. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace weft::oob {
 
-// Without the lines that only say when it was asked for or saved: two texts that differ here are two versions.
+// Without lines that only hold the time of the request or of the last save. Texts that still differ are two versions.
 [[nodiscard]] std::string without_noise(const SwitchSystem& system, std::string_view text);
 
-// What is compared for drift: without noise, comments, blank lines and certificates (which a switch renews by itself).
-// JSON and NVUE become one line a value, sorted, so that order means nothing.
+// Normalized for the drift comparison: without noise, comments, blank lines and certificates (which a switch renews by
+// itself). JSON and NVUE become one sorted line per value, so order does not matter.
 [[nodiscard]] std::string normalized(const SwitchSystem& system, std::string_view text);
 
-// The statements of a configuration, each with the blocks it stands in before it ("interface Ethernet1/1 / mtu 9216"),
-// sorted, each once. The same for what a switch tells and for what `weft render` writes, so that one can be looked for
-// in the other.
+// The statements of a config, each prefixed with its enclosing blocks ("interface Ethernet1/1 / mtu 9216"), sorted and
+// unique. The same format for a running config and for the output of `weft render`, so one can be searched in the
+// other.
 [[nodiscard]] std::vector<std::string> statements_of(const SwitchSystem& system, std::string_view text);
 
-// The text with passwords, communities and keys as "<hidden>": for people's eyes and logs.
+// The text with passwords, communities and keys replaced by "<hidden>": for display and logs.
 [[nodiscard]] std::string masked(std::string_view text);
 
-// An error says why this cannot be a whole configuration: empty, an error message, cut short, or ten times shorter than
-// the last (`last_bytes`).
+// An error if this cannot be a complete config: empty, an error message, truncated, or ten times shorter than the last
+// one (`last_bytes`).
 [[nodiscard]] Status plausible_config(const SwitchSystem& system, std::string_view text,
                                       std::optional<std::size_t> last_bytes);
 

@@ -1,4 +1,4 @@
-// The ansible target: an inventory of the design, variables, and playbooks that install what other targets render.
+// The ansible target: an inventory of the design, variables, and playbooks that install the files of other targets.
 #include <fmt/format.h>
 
 #include "render/automation/ansible_inventory.h"
@@ -52,7 +52,7 @@ std::string yaml_file(const RenderInput& input, std::string_view what, const Val
   return write_yaml(std::span(&value, 1), heading(input.cluster, what));
 }
 
-// The order of the manifest: the lifeline and the fabrics before the hosts, hosts before what runs on them.
+// In manifest order: out-of-band and the fabrics before the hosts, hosts before what runs on them.
 void add_site(const RenderInput& input, FileSink& sink) {
   struct Step {
     std::string_view name;

@@ -57,7 +57,7 @@ Value server_variables(const RenderInput& input, model::DeviceId id) {
   return out;
 }
 
-// How the operating system of a pool's servers is reached where it has no frontend: through a host that has both.
+// How servers of a pool without a frontend port are reached: through a host on both networks.
 void set_way_in(const RenderInput& input, const PoolPlan& pool, Value& variables) {
   if (pool.spec->role.value == model::PoolRole::jump ||
       host_has_fabric(input.cluster, pool, model::FabricKind::frontend))
@@ -69,7 +69,7 @@ void set_way_in(const RenderInput& input, const PoolPlan& pool, Value& variables
   variables.set("ansible_ssh_common_args", "-o ProxyJump={{ weft_proxy }}");
 }
 
-// One pass over the servers: hosts with their variables, and who is in which rack and unit.
+// One pass over the servers: hosts with their variables, and the members of each rack and unit.
 Value pool_group(const RenderInput& input, const PoolPlan& pool, Members& members) {
   Value hosts = Value::map();
   const model::Cluster& cluster = input.cluster;
@@ -118,7 +118,7 @@ void add_switches(const RenderInput& input, Value& groups, Members& members) {
   groups.put("switches", Value::map({{"hosts", std::move(hosts)}, {"vars", std::move(variables)}}));
 }
 
-// Groups that playbooks name stand there even when nobody is in them.
+// Groups that playbooks refer to exist even if they are empty.
 struct PurposeGroups {
   std::vector<std::string> slurm;
   std::vector<std::string> kubernetes;
@@ -190,7 +190,7 @@ Value cluster_variables(const RenderInput& input) {
                      {"weft_slurm", input.plan.has_slurm()},
                      {"weft_kubernetes", input.plan.has_kubernetes()},
                      {"weft_jump_hosts", std::move(jump)},
-                     // BMCs answer the jump hosts alone.
+                     // Only the jump hosts can reach BMCs.
                      {"weft_bmc_from", jumps.empty() ? std::string("localhost") : input.cluster.name_of(jumps.front())},
                      {"weft_verify_tls", spec.fabrics->oob->bmc->verify_tls.value},
                      {"weft_ipmi_over_lan", spec.fabrics->oob->bmc->ipmi_over_lan.value},
@@ -223,7 +223,7 @@ Value ansible_host_keys(std::vector<std::string> names) {
       keys.put(std::string(part), Value::map());
       continue;
     }
-    // "001-004,007": Ansible has no list in a range.
+    // "001-004,007": Ansible ranges cannot contain lists.
     std::string_view ranges = part.substr(open + 1, close - open - 1);
     while (!ranges.empty()) {
       const std::string_view range = ranges.substr(0, ranges.find(','));
@@ -252,7 +252,7 @@ Value ansible_inventory(const RenderInput& input) {
 
 namespace {
 
-// Takes down what the host target makes for a pool, to list it.
+// Records the files that the host target renders for a pool.
 class FileList : public FileSink {
  public:
   void add(RenderedFile file) override {

@@ -1,4 +1,4 @@
-// The inventory: hosts with their addresses, and the groups that playbooks name. Internal to the ansible target.
+// The Ansible inventory: hosts with their addresses, and the groups that playbooks use. Internal to the ansible target.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace weft::render {
 
-// A group's name out of any text: Ansible allows letters, digits and '_'.
+// Converts text to a valid group name: Ansible allows letters, digits and '_'.
 [[nodiscard]] std::string ansible_group_name(std::string_view prefix, std::string_view text);
-// Hosts as keys of a group, in Ansible's ranges: "train[001:016]".
+// Hosts as keys of a group, written as Ansible ranges: "train[001:016]".
 [[nodiscard]] Value ansible_host_keys(std::vector<std::string> names);
 [[nodiscard]] Value ansible_inventory(const RenderInput& input);
-// Variables of a pool's hosts: what they are, and which files of the tree are theirs.
+// Variables of a pool's hosts: their properties and their files in the tree.
 [[nodiscard]] Value ansible_pool_variables(const RenderInput& input, const PoolPlan& pool);
 // Variables of all servers: files that all pools share.
 [[nodiscard]] Value ansible_server_variables(const RenderInput& input);

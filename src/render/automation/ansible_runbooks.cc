@@ -1,4 +1,4 @@
-// Runbooks of day 2. Each takes what it acts on as a variable: ansible-playbook node-drain.yml -e node=train001.
+// Day-2 runbooks. The subject of each is a variable: ansible-playbook node-drain.yml -e node=train001.
 #include <array>
 
 #include "base/asset.h"

@@ -15,7 +15,7 @@ constexpr std::array<PlaybookText, 11> kTasks = {{
      asset<"render/ansible/tasks/read-manifest.yml">},
     {"tasks/slurm-files.yml", "Installs Slurm keys and configuration on a host.", PlaybookNeeds::slurm,
      asset<"render/ansible/tasks/slurm-files.yml">},
-    // SONiC and Cumulus Linux are Linux to Ansible. NX-OS and EOS take a file by scp and a command by ssh.
+    // SONiC and Cumulus Linux are Linux hosts to Ansible. NX-OS and EOS accept files over scp and commands over ssh.
     {"tasks/push-switch.yml", "Copies, applies and verifies the configuration of a switch.", kNothing,
      asset<"render/ansible/tasks/push-switch.yml">},
     {"tasks/backup-switch.yml", "Backs up the running config of a switch.", kNothing,

@@ -1,5 +1,6 @@
-// Playbooks and tasks that stand in the tree as they are. Nothing in them depends on the cluster: what does is in the
-// inventory and its group_vars, which automation/ansible.cc builds as values. They use ansible.builtin alone.
+// Playbooks and tasks that are written to the tree verbatim. Nothing in them depends on the cluster: cluster-specific
+// values are in the inventory and its group_vars, which automation/ansible.cc builds. Only ansible.builtin modules are
+// used.
 #pragma once
 
 #include <span>
@@ -7,7 +8,7 @@
 
 namespace weft::render {
 
-// What a cluster must have for a playbook to make sense.
+// What a cluster must have for a playbook to apply.
 enum class PlaybookNeeds { nothing, slurm, kubernetes, gpus, oob_backup };
 
 struct PlaybookText {
@@ -17,7 +18,7 @@ struct PlaybookText {
   std::string_view (*text)();
 };
 
-[[nodiscard]] std::span<const PlaybookText> ansible_build_playbooks();  // from nothing to a running cluster
+[[nodiscard]] std::span<const PlaybookText> ansible_build_playbooks();  // initial deployment
 [[nodiscard]] std::span<const PlaybookText> ansible_runbooks();         // day 2
 [[nodiscard]] std::span<const PlaybookText> ansible_tasks();            // shared by both
 

@@ -15,7 +15,7 @@ TEST(LineFile, WordsCannotEndTheirLine) {
   EXPECT_EQ(config_word("[::1]:514"), "[::1]:514");
 }
 
-TEST(AnsibleInventory, RangesAreAnsibles) {
+TEST(AnsibleInventory, HostsAreFoldedIntoAnsibleRanges) {
   const Value keys = ansible_host_keys({"n001", "n002", "n003", "n007", "x"});
   std::vector<std::string> names;
   for (const Value::Entry& entry : keys.entries()) names.push_back(entry.key);
@@ -24,7 +24,7 @@ TEST(AnsibleInventory, RangesAreAnsibles) {
   EXPECT_EQ(ansible_group_name("rack_", "row 1/r-2"), "rack_row_1_r_2");
 }
 
-TEST(Terraform, TextBeginsNoExpression) {
+TEST(Terraform, UserTextStartsNoExpression) {
   EXPECT_EQ(terraform_text("a${b}%{c}$d%"), "a$${b}%%{c}$d%");
   EXPECT_EQ(terraform_name("pool-", "a b.c"), "pool-a_b_c");
 }

@@ -1,5 +1,5 @@
 // The terraform target: providers, variables, Helm releases and, for Cisco servers, Intersight profiles. Where state is
-// kept (the backend) is the site's to say.
+// stored (the backend) is left to the site.
 #include <fmt/format.h>
 
 #include "render/automation/terraform_parts.h"

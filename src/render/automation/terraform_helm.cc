@@ -1,5 +1,5 @@
-// Helm releases. Versions are pinned; values come from this target's own files and, where they were rendered, from
-// those of kubernetes/gpu.
+// Helm releases. Versions are pinned; values come from this target's own files and, if rendered, from those of
+// kubernetes/gpu.
 #include <fmt/format.h>
 
 #include <set>
@@ -9,7 +9,7 @@
 namespace weft::render {
 namespace {
 
-constexpr std::int64_t kTimeout = 900;  // seconds: driver containers build for minutes
+constexpr std::int64_t kTimeout = 900;  // seconds: driver containers build for several minutes
 
 struct Release {
   std::string_view name;
@@ -17,12 +17,12 @@ struct Release {
   std::string_view chart;
   std::string_view version;
   std::string_view space;
-  std::string_view rendered;  // values of another target, from the tree's top; "" when there are none
+  std::string_view rendered;  // values file of another target, relative to the tree; "" if there is none
   std::vector<std::string_view> after;
   Value values;  // null: none of its own
 };
 
-// Pods are on the frontend; the rails are Multus's, so Cilium leaves other plugins' files alone.
+// Pods are on the frontend; Multus manages the rails, so Cilium must not remove other plugins' CNI files.
 Value cilium(const RenderInput& input) {
   const model::ControlPlaneSpec& control = input.cluster.spec().control_plane.value;
   std::set<std::string> devices;
@@ -53,7 +53,7 @@ Value cilium(const RenderInput& input) {
   return out;
 }
 
-// Monitors and rules of every namespace count, not only the chart's own.
+// Selects monitors and rules of every namespace, not only the chart's own.
 Value prometheus_stack(const RenderInput& input) {
   Value spec = Value::map({{"retention", "30d"},
                            {"serviceMonitorSelectorNilUsesHelmValues", false},

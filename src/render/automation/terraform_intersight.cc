@@ -1,5 +1,5 @@
-// Profiles of Cisco servers in Intersight: policies and a template for each pool, a profile for each server. Attribute
-// names and values are those of provider CiscoDevNet/intersight 1.0.77.
+// Intersight profiles of Cisco servers: policies and a template per pool, a profile per server. Attribute names and
+// values are those of provider CiscoDevNet/intersight 1.0.77.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace weft::render {
 namespace {
 
 constexpr std::string_view kOrganization = "${data.intersight_organization_organization.main.results[0].moid}";
-// Classes of service that a VIC takes for RoCE (vnic.RoceSettings).
+// Classes of service that a VIC supports for RoCE (vnic.RoceSettings).
 constexpr std::int64_t kRoceClasses[] = {1, 2, 4, 5, 6};
 
 bool is_managed(const PoolPlan& pool) { return pool.server->vendor.value == "Cisco"; }
 
-// Blades of the X-Series stand behind fabric interconnects, rack servers alone.
+// X-Series blades are behind fabric interconnects, rack servers are standalone.
 bool is_attached(const PoolPlan& pool) { return pool.server->id->text.starts_with("ucs-x"); }
 std::string_view platform(const PoolPlan& pool) { return is_attached(pool) ? "FIAttached" : "Standalone"; }
 
@@ -30,7 +30,7 @@ Value reference(std::string_view object_type, std::string moid) {
   return Value::map({{"object_type", object_type}, {"moid", std::move(moid)}});
 }
 
-// What every policy has: a name, whose it is, where it comes from.
+// Common to all policies: name, organization, tags.
 Value policy(const RenderInput& input, const PoolPlan& pool, std::string_view kind) {
   return Value::map({{"name", terraform_name("", fmt::format("{}-{}-{}", input.cluster.name(), pool.name(), kind))},
                      {"organization", reference("organization.Organization", std::string(kOrganization))},
@@ -40,7 +40,7 @@ Value policy(const RenderInput& input, const PoolPlan& pool, std::string_view ki
 
 std::string_view on(bool truth) { return truth ? "enabled" : "disabled"; }
 
-// Tokens of both makes of processor: a server passes over those it does not have.
+// Tokens for both processor vendors: a server ignores those it does not have.
 Value bios_policy(const RenderInput& input, const PoolPlan& pool) {
   const model::BiosSpec& bios = pool.spec->bios.value;
   Value out = policy(input, pool, "bios");
@@ -67,7 +67,7 @@ Value bios_policy(const RenderInput& input, const PoolPlan& pool) {
   return out;
 }
 
-// Drives show up one by one; the operating system starts from the mirrored M.2 pair.
+// Drives are presented individually; the operating system boots from the mirrored M.2 pair.
 Value storage_policy(const RenderInput& input, const PoolPlan& pool) {
   Value out = policy(input, pool, "storage");
   out.set("unused_disks_state", "Jbod");
@@ -102,7 +102,7 @@ Value syslog_policy(const RenderInput& input, const PoolPlan& pool) {
   return out;
 }
 
-// A link of the pool that ends on a VIC: those have vNICs, other cards their own ports.
+// A link of the pool that ends on a VIC: those have vNICs, other cards have their own ports.
 bool is_vic(const model::Cluster& cluster, const PoolPlan& pool, const model::Port& port) {
   for (const model::PortGroup& group : pool.server->ports.value) {
     if (static_cast<int>(group.use.value) != static_cast<int>(port.fabric)) continue;
@@ -114,11 +114,11 @@ bool is_vic(const model::Cluster& cluster, const PoolPlan& pool, const model::Po
 
 struct VnicNames {
   std::string lan;      // LAN connectivity policy of the pool
-  std::string mac;      // MAC pool; "" for servers that stand alone
+  std::string mac;      // MAC pool; "" for standalone servers
   std::string control;  // network control policy
 };
 
-// A VIC's port on the out-of-band network has the classes of the frontend.
+// A VIC port on the out-of-band network uses the frontend's classes.
 const model::FabricSpec& vnic_fabric_spec(const model::Cluster& cluster, model::FabricKind fabric) {
   return cluster.data_fabric_spec(fabric == model::FabricKind::oob ? model::FabricKind::frontend : fabric);
 }
@@ -140,7 +140,7 @@ Value adapter(const RenderInput& input, const PoolPlan& pool, const std::string&
   if (!qos.lossless.value) return out;
   const bool takes =
       std::find(std::begin(kRoceClasses), std::end(kRoceClasses), qos.priority.value) != std::end(kRoceClasses);
-  if (!takes && port.rail > 0) return out;  // said once
+  if (!takes && port.rail > 0) return out;  // report it once
   if (!takes) {
     sink.note(
         fmt::format("Intersight: a VIC supports RoCE only in classes 1, 2, 4, 5 and 6; map priority {} of {} manually.",
@@ -167,7 +167,7 @@ Value placement(const PoolPlan& pool, int order) {
   return out;
 }
 
-// The VLAN of a link: a group of one behind interconnects, an access port on its own.
+// The VLAN of a link: a VLAN group with one member behind interconnects, an access port on standalone servers.
 void set_network(const RenderInput& input, const PoolPlan& pool, const std::string& name, const model::Port& port,
                  const VnicNames& names, Resources& resources, Value& vnic) {
   const int vlan = port.subnet == model::kNone<model::SubnetId> ? 0 : input.cluster.subnet(port.subnet).vlan;
@@ -219,7 +219,7 @@ void add_vnic(const RenderInput& input, const PoolPlan& pool, model::PortId id, 
   put(resources, "intersight_vnic_eth_if", block, std::move(vnic));
 }
 
-// False when the pool's servers have no VIC.
+// False if the pool's servers have no VIC.
 bool add_lan(const RenderInput& input, const PoolPlan& pool, Resources& resources, FileSink& sink) {
   std::vector<model::PortId> links;
   for (const model::PortId id : input.cluster.ports_of(pool.group->first)) {
@@ -250,7 +250,7 @@ bool add_lan(const RenderInput& input, const PoolPlan& pool, Resources& resource
   return true;
 }
 
-// Everything of a pool; its servers as a map that the profiles are made from.
+// All resources of a pool; its servers are a map from which the profiles are created.
 void add_pool(const RenderInput& input, const PoolPlan& pool, Resources& resources, Value& locals, FileSink& sink) {
   const std::string block = terraform_name("pool-", pool.name());
   Value bucket = Value::list();

@@ -1,5 +1,5 @@
-// The parts of the terraform target. Files are in Terraform's JSON syntax, in which "${" begins an expression also in
-// plain text: what comes from a user's file goes through terraform_text.
+// The parts of the terraform target. Files are in Terraform's JSON syntax, where "${" starts an expression even in
+// plain text: user-supplied text is escaped with terraform_text.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace weft::render {
 
-// Text that Terraform reads as itself: "$${" and "%%{" for what would begin an expression.
+// Text that Terraform reads literally: "$${" and "%%{" escape the start of an expression.
 [[nodiscard]] std::string terraform_text(std::string_view text);
-// The name of a block: letters, digits, '_' and '-', with `prefix` first.
+// Name of a block: `prefix`, then letters, digits, '_' and '-'.
 [[nodiscard]] std::string terraform_name(std::string_view prefix, std::string_view text);
 // "${kind.name.attribute}"
 [[nodiscard]] std::string terraform_reference(std::string_view kind, std::string_view name, std::string_view attribute);
 
 // Whether any pool has servers that Intersight manages.
 [[nodiscard]] bool terraform_has_intersight(const RenderInput& input);
-// Whether such servers stand behind fabric interconnects, which gives their ports addresses out of a pool.
+// Whether such servers are behind fabric interconnects; their ports then get addresses from a pool.
 [[nodiscard]] bool terraform_has_interconnects(const RenderInput& input);
 
 void add_terraform_helm(const RenderInput& input, FileSink& sink);

@@ -6,13 +6,13 @@
 namespace weft::render {
 namespace {
 
-// The part of a key that names its table or section: "PORT" of "PORT.Ethernet0.mtu", the first command of a section.
+// The part of a key that names its table or section: "PORT" for "PORT.Ethernet0.mtu", the first command of a section.
 std::string_view table_of(TextForm form, std::string_view key) {
   if (form == TextForm::commands) return key.substr(0, key.find(" > "));
   return key.substr(0, key.find('.'));
 }
 
-// Tables and sections that `statements` speak of.
+// Tables and sections that occur in `statements`.
 std::set<std::string, std::less<>> tables_of(TextForm form, const std::vector<Statement>& statements) {
   std::set<std::string, std::less<>> tables;
   for (const Statement& one : statements) tables.emplace(table_of(form, one.key));

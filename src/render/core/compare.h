@@ -1,5 +1,5 @@
-// What would change if a rendered file took the place of another: statement by statement, with what each change does to
-// traffic. Files are compared by meaning (core/statements.h), so that layout and order never show.
+// What would change if one rendered file replaced another: per statement, with the effect of each change on traffic.
+// Files are compared by meaning (core/statements.h), so layout and order do not matter.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ enum class ChangeKind : std::uint8_t { added, removed, changed };
 struct Change {
   ChangeKind kind = ChangeKind::changed;
   std::string where;   // a Statement's key
-  std::string before;  // value; "" of commands and lines
+  std::string before;  // value; "" for commands and lines
   std::string after;
   Risk risk = Risk::none;
-  std::string_view effect;  // what applying it does, for people
-  std::uint32_t line = 0;   // in the old file; 0 for what is new
+  std::string_view effect;  // effect of applying it, human-readable
+  std::uint32_t line = 0;   // in the old file; 0 if new
 };
 
 struct FileChanges {
@@ -30,21 +30,21 @@ struct FileChanges {
   std::string device;
   ChangeKind kind = ChangeKind::changed;  // of the file as a whole
   std::vector<Change> changes;
-  Risk risk = Risk::none;  // the worst of them
+  Risk risk = Risk::none;  // the highest of them
   std::string apply;
 };
 
 struct CompareOptions {
-  // The old text was read from a device, which holds more than weft writes: what stands outside the tables and sections
-  // of the new text is not a difference.
+  // The old text was read from a device, which has more configuration than weft renders: anything outside the tables
+  // and sections of the new text is not a difference.
   bool running = false;
 };
 
-// `target` decides what a change does; `own` is what applying the whole file does.
+// `target` determines the effect of a change; `own` is the effect of applying the whole file.
 [[nodiscard]] std::vector<Change> compare_texts(std::string_view target, std::string_view path, std::string_view before,
                                                 std::string_view after, Risk own, const CompareOptions& options = {});
 
-// What one change does: the risk of the most specific entry of the table for it, or `own`.
+// Effect of one change: the risk of the most specific matching table entry, or `own`.
 struct Effect {
   Risk risk = Risk::none;
   std::string_view text;

@@ -15,7 +15,7 @@ std::string shown(const std::vector<Change>& changes) {
   return out;
 }
 
-TEST(Compare, JsonByKeyWhateverTheLayout) {
+TEST(Compare, JsonIsComparedByKeyRegardlessOfLayout) {
   const char* before =
       R"({"PORT": {"Ethernet0": {"mtu": "9216", "description": "a"}}, "SYSLOG_SERVER": {"10.0.0.1": {}}})";
   const char* same =
@@ -30,7 +30,7 @@ TEST(Compare, JsonByKeyWhateverTheLayout) {
             "removed SYSLOG_SERVER.10.0.0.1: {} ->  (none)\n");
 }
 
-TEST(Compare, OfWhatRunsOnlyTheTablesThatAreRendered) {
+TEST(Compare, RunningConfigIsComparedOnlyInRenderedTables) {
   const char* running =
       R"({"PORT": {"Ethernet0": {"mtu": "9100"}, "Ethernet8": {"mtu": "1500"}}, "COPP_TRAP": {"bgp": {"x": "y"}}})";
   const char* after = R"({"PORT": {"Ethernet0": {"mtu": "9216"}}})";
@@ -49,7 +49,7 @@ TEST(Compare, CommandsBelongToTheirSection) {
             "removed interface Ethernet1/1 > mtu 9216 (traffic)\n");
 }
 
-TEST(Compare, KubernetesObjectsByNameNotByPosition) {
+TEST(Compare, KubernetesObjectsAreComparedByName) {
   const char* before =
       "kind: Service\nmetadata: {name: a, namespace: t}\nspec: {port: 1}\n---\nkind: Deployment\nmetadata: {name: b, "
       "namespace: t}\n"
@@ -65,13 +65,13 @@ TEST(Compare, KubernetesObjectsByNameNotByPosition) {
             "changed Deployment t/b.spec.template.spec.containers[y].image: i2 -> i3 (reload)\n");
 }
 
-TEST(Compare, OtherTextByLines) {
+TEST(Compare, OtherTextIsComparedByLine) {
   EXPECT_EQ(shown(compare_texts("slurm", "slurm.conf", "A=1\nA=1\nB=2\n", "A=1\nSelectType=x\nB=2\n", Risk::reload)),
             "removed A=1 (reload)\nadded SelectType=x (traffic)\n");
 }
 
-// Files of others: whatever they hold, there is an answer.
-TEST(Compare, BrokenFilesAreLines) {
+// Arbitrary input never fails: a file that does not parse is compared as lines.
+TEST(Compare, BrokenFilesAreComparedByLine) {
   EXPECT_EQ(shown(compare_texts("sonic", "config_db.json", "{broken\n", "{\"A\": 1}\n", Risk::none)),
             "added A:  -> 1 (none)\nremoved {broken (none)\n");
   EXPECT_EQ(shown(compare_texts("kubernetes/gpu", "a.yaml", "a: [\n", "a: 1\n", Risk::none)),

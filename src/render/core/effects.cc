@@ -1,7 +1,7 @@
-// What a change of configuration does to traffic, by consumer and by the part of it that changes. From the vendors'
-// own guides: SONiC applies config_db tables as they change except where its daemons say that a reload is needed
-// (buffers, device metadata); NX-OS and EOS reset the link or session that a command belongs to; the SR-IOV and NIC
-// operators drain and reset the node.
+// Effect of a configuration change on traffic, by consumer and by the part that changes. From the vendors' guides:
+// SONiC applies config_db tables as they change, except where its daemons need a reload (buffers, device metadata);
+// NX-OS and EOS reset the link or session that a command belongs to; the SR-IOV and NIC operators drain and reset the
+// node.
 #include <array>
 
 #include "render/core/compare.h"
@@ -10,9 +10,9 @@ namespace weft::render {
 namespace {
 
 struct EffectRule {
-  std::string_view target;  // or the beginning of it
-  std::string_view begins;  // of the key; "" for all
-  std::string_view holds;   // somewhere in the key; "" for all
+  std::string_view target;  // or its prefix
+  std::string_view begins;  // prefix of the key; "" for all
+  std::string_view holds;   // substring of the key; "" for all
   Effect effect;
 };
 

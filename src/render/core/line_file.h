@@ -1,5 +1,5 @@
-// Files of lines for programs that read no JSON or YAML: sysctl, fstab, chrony, shell. A word that comes from a user's
-// file passes through here, so that nothing it holds can end its word or its line.
+// Line-based files for programs that read neither JSON nor YAML: sysctl, fstab, chrony, shell. User-supplied words are
+// sanitized here so that they cannot end a word or a line.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace weft::render {
 
-// One word of a configuration line: what is not a letter, a digit or one of ._:/@%+,=-[] becomes '_'.
+// One word of a configuration line: any character other than letters, digits and ._:/@%+,=-[] becomes '_'.
 [[nodiscard]] std::string config_word(std::string_view text);
 
 class LineFile {
  public:
-  // Begins with what the file is, as comments.
+  // Starts with a description of the file, as comments.
   LineFile(const model::Cluster& cluster, std::string_view what, char comment = '#');
   // A shell script, with `set -eu`.
   static LineFile script(const model::Cluster& cluster, std::string_view what);
 
   LineFile& comment(std::string_view text);
-  LineFile& line(std::string_view text);  // as it is: only for text made of config_word, shell_quote and literals
+  LineFile& line(std::string_view text);  // verbatim: only for text made of config_word, shell_quote and literals
   LineFile& blank();
   LineFile& setting(std::string_view key, std::string_view value);  // "key = value"
 

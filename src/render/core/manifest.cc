@@ -11,9 +11,9 @@
 namespace weft::render {
 namespace {
 
-constexpr std::uint32_t kTogether = 0xFFFFFFFFU;  // no device of its own: after those that have one
+constexpr std::uint32_t kTogether = 0xFFFFFFFFU;  // not tied to a device: after those that are
 
-// Within a stage: spines and cores one at a time, then leaves, then what belongs to no switch.
+// Within a stage: spines and cores one at a time, then leaves, then files that belong to no switch.
 std::tuple<Stage, int, std::uint32_t> turn_of(const ManifestEntry& entry, const model::Cluster& cluster) {
   const model::DeviceId device =
       entry.device.empty() ? model::kNone<model::DeviceId> : cluster.find_device(entry.device);

@@ -67,7 +67,7 @@ TEST(Manifest, ReadsBackWhatItWrote) {
   EXPECT_EQ(read->files[0].sha256, sha256("a/b"));
 }
 
-TEST(Manifest, RefusesWhatIsNone) {
+TEST(Manifest, RejectsTextThatIsNotAManifest) {
   for (const char* text : {"", "{", "[]", "{\"kind\": \"other\", \"files\": []}", "{\"kind\": \"weft-render\"}",
                            "{\"kind\": \"weft-render\", \"files\": [{\"path\": \"../../etc/passwd\"}]}",
                            "{\"kind\": \"weft-render\", \"files\": [{}]}"}) {

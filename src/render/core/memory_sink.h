@@ -1,4 +1,4 @@
-// Rendered files kept in memory: for tests, and for whoever compares a tree with what weft would render now.
+// Rendered files kept in memory: for tests, and for comparing a tree with what weft would render now.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class MemorySink : public FileSink {
   }
   void note(std::string text) override { notes.push_back(std::move(text)); }
 
-  // "" when there is no such file.
+  // "" if there is no such file.
   [[nodiscard]] std::string content(const std::string& path) const {
     const auto found = files.find(path);
     return found == files.end() ? std::string() : found->second.content;

@@ -12,7 +12,8 @@ namespace weft::render {
 namespace {
 
 constexpr std::size_t kPeers = 2;
-// RoCEv2 over IPv4 is the fourth entry of a mlx5 port's GID table: two link-local ones (v1, v2), then the address's.
+// RoCEv2 over IPv4 is the fourth entry of an mlx5 port's GID table: after two link-local ones (v1, v2) and the
+// address's v1.
 constexpr std::string_view kRoceGidIndex = "3";
 
 RailPlan rail_plan(const model::Cluster& cluster, model::PortId id) {
@@ -140,7 +141,7 @@ bool RenderPlan::in_slurm(const PoolPlan& pool) const {
       if (name == pool.name()) return true;
     }
   }
-  // Without partitions of the file, every pool that computes is Slurm's.
+  // If the file has no partitions, Slurm gets every compute pool.
   const model::PoolRole role = pool.spec->role.value;
   return spec.partitions->empty() &&
          (role == model::PoolRole::training || role == model::PoolRole::inference || role == model::PoolRole::cpu);
@@ -189,7 +190,7 @@ Environment RenderPlan::environment(const PoolPlan& pool, bool in_pod) const {
           std::to_string(model::traffic_class_of(static_cast<int>(backend.qos->dscp.value))));
       put(out, "UCX_IB_GID_INDEX", std::string(kRoceGidIndex));
     }
-    // Rails do not reach each other where leaves are not joined by spines.
+    // Rails cannot reach each other if leaves are not connected by spines.
     put(out, "NCCL_CROSS_NIC",
         backend.wiring.value == model::Wiring::rail_only || backend.wiring.value == model::Wiring::rail_optimized
             ? "0"

@@ -15,7 +15,7 @@ struct Dialect {
   std::string_view target;
   std::string_view drain;
   std::string_view restore;
-  std::string_view sessions;  // shows whether its neighbors are back
+  std::string_view sessions;  // shows whether its sessions are up again
 };
 
 // Traffic shift away (SONiC), maintenance mode (NX-OS graceful insertion and removal, EOS, Cumulus Linux 5).
@@ -36,7 +36,7 @@ const Dialect* dialect_of(std::string_view target) {
   return nullptr;
 }
 
-// Servers that lose a link they have no second of when the leaf stops, folded; "" when all have another.
+// Servers that lose their only link to the fabric when the leaf stops, folded; "" if all have another.
 std::string dependent_hosts(const model::Cluster& cluster, model::DeviceId leaf) {
   const model::FabricKind fabric = cluster.group_of(leaf).fabric;
   std::vector<std::string> hosts;
@@ -44,7 +44,7 @@ std::string dependent_hosts(const model::Cluster& cluster, model::DeviceId leaf)
     const model::Port& far = cluster.port(cluster.peer_of(id));
     const model::DeviceGroup& group = cluster.group_of(far.device);
     if (group.kind != model::DeviceKind::server || group.manager || far.fabric != fabric) continue;
-    // Jobs use every rail of the backend at once; on the other fabrics a second link takes over.
+    // Jobs use every backend rail at the same time; on the other fabrics a second link takes over.
     const bool needs_all = fabric == model::FabricKind::backend;
     std::size_t elsewhere = 0;
     for (const model::PortId other : cluster.ports_of(far.device)) {

@@ -1,5 +1,6 @@
-// The order in which changes are safe: out-of-band first, so that a mistake can be undone; then one switch at a time,
-// spines before leaves, each drained before and put back after; then what runs on top. Says what to run, runs nothing.
+// The order in which changes can be applied safely: out-of-band first, so that mistakes can be rolled back; then one
+// switch at a time, spines before leaves, each drained before and returned to service after; then everything that runs
+// on top. Lists the commands but does not run them.
 #pragma once
 
 #include <string>
@@ -18,12 +19,12 @@ struct RolloutStep {
   Risk risk = Risk::none;
   std::size_t changes = 0;
   std::vector<std::string> files;
-  std::vector<std::string> before;  // drain; empty where nothing is lost
+  std::vector<std::string> before;  // drain; empty if no traffic is lost
   std::vector<std::string> apply;
-  std::vector<std::string> after;  // check, then put back
+  std::vector<std::string> after;  // check, then return to service
 };
 
-// What a changed file belongs to, beside its changes.
+// The changes of one file, with the stage in which it is applied.
 struct ChangedFile {
   FileChanges changes;
   Stage stage = Stage::platform;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr YamlLimits kLimits{.bytes = 1U << 30U, .nodes = 40'000'000, .depth = 64};
 
-// Lists of named things are compared by name, not by position: taking one out does not change all that follow.
+// Lists of named items are compared by name, not by position: removing one does not change all that follow.
 std::string item_key(const YamlNode& item, std::size_t index) {
   for (const char* name : {"name", "key", "path", "device", "host"}) {
     const YamlNode* found = item.find(name);

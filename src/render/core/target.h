@@ -1,5 +1,5 @@
-// Renderers behind one interface, chosen by name with `--target`. A target is a pure function of a compiled cluster,
-// the jobs handed in and a few choices; all names, addresses, VLANs and classes come from the Cluster and core/plan.h.
+// Renderers behind one interface, selected by name with `--target`. A target is a pure function of a compiled cluster,
+// the jobs passed in and a few options; all names, addresses, VLANs and classes come from the Cluster and core/plan.h.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace weft::render {
 
-// Choices that the cluster file does not make, given as --set KEY=VALUE. The first value is the default.
+// Options that are not in the cluster file, set with --set KEY=VALUE. The first value is the default.
 struct RenderChoice {
   std::string_view key;
   std::string_view summary;
@@ -29,11 +29,11 @@ struct RenderChoice {
 
 class RenderOptions {
  public:
-  // The chosen value of a key of render_choices(), or its default.
+  // The chosen value for a key of render_choices(), or its default.
   [[nodiscard]] std::string_view operator[](std::string_view key) const;
-  // Refuses unknown keys and values, saying what there is.
+  // Rejects unknown keys and values, and lists the valid ones.
   [[nodiscard]] Status set(std::string_view assignment);
-  // What was chosen, as set() takes it, by key.
+  // The chosen values in the form that set() accepts, sorted by key.
   [[nodiscard]] std::vector<std::string> chosen() const;
 
  private:
@@ -50,19 +50,19 @@ struct RenderInput {
 struct RenderTarget {
   std::string_view name;      // "sonic", "kubernetes/network"
   std::string_view summary;   // what it writes
-  std::string_view consumer;  // who reads it
-  // Whether the cluster has anything for it: a fabric of that system, Slurm, Kubernetes, jobs.
+  std::string_view consumer;  // what reads it
+  // Whether the target applies to the cluster: a fabric with that system, Slurm, Kubernetes, jobs.
   bool (*applies)(const RenderInput&);
   void (*render)(const RenderInput&, FileSink&);
 };
 
-// In the order in which they are rendered; the manifest orders what is applied.
+// In rendering order; the order of application is in the manifest.
 [[nodiscard]] std::span<const RenderTarget> all_targets();
-// By its name, or every one of a group: "kubernetes" means all of kubernetes/*. Empty when there is none.
+// Looks up a target by name, or all of a group: "kubernetes" means kubernetes/*. Empty if there is none.
 [[nodiscard]] std::vector<const RenderTarget*> find_targets(std::string_view name);
 
-// What is written at the top of a file that allows comments: what it is, from which cluster, that weft made it. Lines
-// without a comment sign.
+// Header of a file that allows comments: what it is, from which cluster, and that weft generated it. Lines without a
+// comment marker.
 [[nodiscard]] std::string heading(const model::Cluster& cluster, std::string_view what);
 
 }  // namespace weft::render

@@ -1,4 +1,4 @@
-// The renderers, for the table in core/targets.cc. Each pair stands in files named for its target.
+// The renderers, for the table in core/targets.cc. Each pair is defined in files named after its target.
 #pragma once
 
 #include "render/core/target.h"

@@ -1,4 +1,4 @@
-// What every host needs beside its network: names, time, limits, kernel modules, who may log in.
+// Common settings of every host besides its network: names, time, limits, kernel modules, login access.
 #include <fmt/format.h>
 
 #include "model/server_ports.h"
@@ -8,7 +8,7 @@
 namespace weft::render {
 namespace {
 
-constexpr std::size_t kTimeServers = 4;  // more than that chrony gains nothing by (three outvote a false one)
+constexpr std::size_t kTimeServers = 4;  // more do not help chrony (three outvote a false one)
 
 void add_pool_file(const PoolPlan& pool, FileSink& sink, RenderedFile file) {
   file.path = fmt::format("host/{}/{}", pool.name(), file.path);
@@ -32,8 +32,8 @@ void allow(const model::Cluster& cluster, model::FabricKind fabric, LineFile& fi
   for (const Ipv4Prefix& prefix : cluster.data_fabric_spec(fabric).subnets.value) file.line("allow " + to_text(prefix));
 }
 
-// Controllers ask the site, hosts of the frontend ask the controllers, and those that have no frontend the relays.
-// Jump hosts keep time for the out-of-band network, which leans on nothing else.
+// Controllers sync with the site's servers, hosts on the frontend with the controllers, and hosts without a frontend
+// port with the relays. Jump hosts serve time to the out-of-band network, which depends on nothing else.
 void time_sources(const RenderInput& input, const PoolPlan& pool, LineFile& file) {
   const model::Cluster& cluster = input.cluster;
   const std::string site = config_word("ntp." + cluster.spec().site->domain.value);
@@ -151,7 +151,7 @@ void add_sshd(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
   file.line("X11Forwarding no").line("AllowAgentForwarding no");
   file.line(fmt::format("AllowTcpForwarding {}", passes ? "yes" : "no"));
   file.line("MaxAuthTries 3").line("LoginGraceTime 30").line("ClientAliveInterval 300").line("LogLevel VERBOSE");
-  // What the management network answers on, and nothing else: neither a rail nor the other side of a storage server.
+  // Logins only over the management network: not over a rail, nor over the other networks of a storage server.
   if (host_has_fabric(input.cluster, pool, model::FabricKind::frontend)) {
     file.comment("Reached over the frontend; the match rejects logins over the rails.");
     std::string rails;

@@ -1,4 +1,4 @@
-// What the parts of the host target ask of the cluster: ports, addresses, the names of switch ports.
+// Facts about the cluster for the parts of the host target: ports, addresses, the names of switch ports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kRelays = 2;
 
-// Lanes before a cage, as SONiC counts them through the whole switch.
+// Lanes before a cage, in SONiC's numbering across the whole switch.
 struct CagePlace {
   std::uint32_t lanes_before = 0;
   std::uint32_t lanes = 1;
@@ -37,8 +37,8 @@ CagePlace place_of_cage(const model::SwitchModel& model, std::uint32_t cage) {
   return place;
 }
 
-// The number that a subnet manager gives a port: through all cages, each counting the pieces it is split into, and as
-// many as at the vendor's radix where it has no cable (a QM9700's 32 cages are 64 ports).
+// The port number that a subnet manager uses: counted across all cages, with one number per breakout port, or per port
+// of the vendor's radix for cages without a cable (a QM9700's 32 cages are 64 ports).
 std::uint32_t infiniband_number(const model::Cluster& cluster, const model::Port& port) {
   const model::SwitchModel& model = *cluster.group_of(port.device).network_switch;
   std::int64_t cages = 0;
@@ -49,7 +49,7 @@ std::uint32_t infiniband_number(const model::Cluster& cluster, const model::Port
   std::uint32_t next = 0;  // cage
   for (const model::PortId id : cluster.ports_of(port.device)) {
     const model::Port& other = cluster.port(id);
-    if (other.cage < next) continue;  // another piece of the same cage
+    if (other.cage < next) continue;  // another breakout port of the same cage
     if (other.cage >= port.cage) break;
     number += (other.cage - next) * usual;
     number += std::max(place_of_cage(model, other.cage).lanes / std::max<std::uint32_t>(other.lanes, 1), 1U);

@@ -1,5 +1,5 @@
-// What a pool's firmware is set to, as Redfish requests: BIOS attributes, and who may reach the BMC and how. Attribute
-// names are a vendor's own; where weft knows none the wanted state stands there in words, for a person to map.
+// Firmware settings of a pool as Redfish requests: BIOS attributes, and BMC access. Attribute names are
+// vendor-specific; if weft has none for the vendor, the desired state is written in words, to be mapped manually.
 #include <fmt/format.h>
 
 #include "render/hosts/parts.h"

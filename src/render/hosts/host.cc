@@ -1,4 +1,4 @@
-// Files of hosts: those all share, those of a pool, and one of each server for its addresses.
+// Files of hosts: those shared by all, those of a pool, and one per server for its addresses.
 #include "render/core/targets.h"
 #include "render/hosts/parts.h"
 

@@ -1,6 +1,6 @@
-// Names of interfaces follow cables. The design knows no MAC addresses, so a program on each host asks its neighbors
-// (LLDP, or the subnet manager's view) where each port is plugged in, looks that up in its pool's wiring table, and
-// writes udev rules by MAC or GUID.
+// Interface names follow the cabling. MAC addresses are not part of the design, so a program on each host reads its
+// neighbors (LLDP, or the subnet manager's view), looks up each port in its pool's wiring table, and writes udev rules
+// by MAC or GUID.
 #include <fmt/format.h>
 
 #include "base/asset.h"
@@ -79,8 +79,8 @@ void add_wiring(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
 }
 
 void add_naming(const RenderInput& input, FileSink& sink) {
-  // Reads `lldpcli -f json show neighbors` and, where the wiring table has InfiniBand links, `ibnetdiscover`. The JSON
-  // of lldpcli has a map where there is one member and a list where there are several (lldpcli(8), "json").
+  // Reads `lldpcli -f json show neighbors` and, if the wiring table has InfiniBand links, `ibnetdiscover`. The JSON of
+  // lldpcli has a map for a single member and a list for several (lldpcli(8), "json").
   add_program(input, sink, "name-nics", "Writes udev rules that name this host's ports by their cabling.",
               "/usr/bin/python3", asset<"render/hosts/name-nics.py">());
   add_program(input, sink, "rdma-name", "Prints the name of a port's RDMA device: mlx5_be1, mlx5_be1v0.", "/bin/sh",

@@ -1,5 +1,5 @@
-// Addresses and routes of one server. Only the frontend has a default route. Every rail has a table of its own that
-// packets with its address are looked up in, so that an answer leaves by the port the question came in by.
+// Addresses and routes of one server. Only the frontend has a default route. Every rail has its own routing table,
+// selected by source address, so that replies leave through the port on which the request arrived.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Value addresses_of(const model::Cluster& cluster, model::PortId id) {
   return list;
 }
 
-// The whole of a rail: what other units' subnets of the same rail are part of.
+// The prefix of a whole rail, which contains the rail's subnets in other units.
 Ipv4Prefix rail_prefix(const model::Cluster& cluster, const model::Port& port, const model::Subnet& subnet) {
   for (const Ipv4Prefix& prefix : cluster.data_fabric_spec(port.fabric).subnets.value) {
     if (prefix.contains(subnet.prefix)) return prefix;
@@ -45,13 +45,13 @@ Ipv4Prefix rail_prefix(const model::Cluster& cluster, const model::Port& port, c
   return subnet.prefix;
 }
 
-// `ordinal` counts the server's ports of the fabric from 1.
+// `ordinal` numbers the server's ports on the fabric from 1.
 Value rail(const model::Cluster& cluster, model::PortId id, int ordinal) {
   const model::Port& port = cluster.port(id);
   Value out = base_of(cluster, port);
-  // GIDs of RoCE follow the addresses: link-local ones made from the MAC keep the IPv4 one at its place in the table.
+  // RoCE GIDs follow the addresses: EUI-64 link-local addresses keep the IPv4 entry at its index in the table.
   if (!host_fabric_is_infiniband(cluster, port.fabric)) out.set("ipv6-address-generation", "eui64");
-  out.set("optional", true);  // a rail that is down does not hold up the boot
+  out.set("optional", true);  // a rail that is down does not delay the boot
   out.set("ignore-carrier", true);
   if (port.address == Ipv4{} || port.subnet == model::kNone<model::SubnetId>) return out;
   const model::Subnet& subnet = cluster.subnet(port.subnet);

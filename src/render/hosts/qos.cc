@@ -1,4 +1,4 @@
-// How the NICs of bare-metal hosts classify, pause and mark, as the fabric's switches expect it. One script a fabric.
+// NIC classification, PFC and ECN settings of bare-metal hosts, matching the fabric's switches. One script per fabric.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace weft::render {
 namespace {
 
 constexpr int kPriorities = 8;
-constexpr std::string_view kRing = "8192";  // descriptors; the most that mlx5 has
+constexpr std::string_view kRing = "8192";  // descriptors; the maximum for mlx5
 
 model::PortUse use_of(model::FabricKind fabric) {
   return fabric == model::FabricKind::backend ? model::PortUse::backend : model::PortUse::storage;
@@ -52,7 +52,7 @@ bool is_paused(const model::QosSpec& qos, int priority) {
   return std::find(list.begin(), list.end(), priority) != list.end();
 }
 
-// Notifications first (strict); the lossless class has its share, everything else the rest, through class 0.
+// CNPs first (strict); the lossless class has its share, all other traffic shares the rest in class 0.
 std::string shares(const model::QosSpec& qos) {
   const std::int64_t share = qos.bandwidth_percent.value;
   return by_priority([&](int p) -> std::int64_t {
@@ -83,7 +83,7 @@ void mellanox_classes(const model::QosSpec& qos, LineFile& file) {
   file.line(fmt::format("  echo {} > \"/sys/class/net/$interface/ecn/roce_np/cnp_802p_prio\"", qos.cnp_priority.value));
 }
 
-// dcb(8) of iproute2, for drivers that follow the kernel's own interface.
+// dcb(8) of iproute2, for drivers that support the kernel's own interface.
 void generic_classes(const model::QosSpec& qos, LineFile& file) {
   std::string pfc = "all:off";
   for (int p = 0; p < kPriorities; ++p) {
@@ -99,7 +99,7 @@ void generic_classes(const model::QosSpec& qos, LineFile& file) {
                         qos.priority.value, qos.bandwidth_percent.value));
 }
 
-// What the data carries that no application marks itself.
+// Markings for data whose applications set none themselves.
 void marking(const model::QosSpec& qos, const std::vector<std::string>& devices, LineFile& file) {
   const int tos = model::traffic_class_of(static_cast<int>(qos.dscp.value));
   file.line(fmt::format("for device in {}; do", words(devices)));
@@ -161,7 +161,7 @@ void add_unit(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
 }  // namespace
 
 void add_nic_qos(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
-  // Where Kubernetes alone runs jobs, the NIC configuration operator sets the same.
+  // If only Kubernetes runs jobs, the NIC configuration operator sets the same.
   if (input.plan.in_kubernetes(pool) && !input.plan.in_slurm(pool)) return;
   bool unit = false;
   for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
@@ -169,8 +169,8 @@ void add_nic_qos(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
     const bool lossless = host_has_fabric(input.cluster, pool, fabric) &&
                           !host_fabric_is_infiniband(input.cluster, fabric) &&
                           input.cluster.data_fabric_spec(fabric).qos->lossless.value;
-    if (!lossless || nic == nullptr || nic->vendor.value == "Cisco") continue;  // a VIC's classes are its profile's
-    if (!unit) add_unit(input, pool, sink);                                     // known before it is enabled
+    if (!lossless || nic == nullptr || nic->vendor.value == "Cisco") continue;  // a VIC's classes are in its profile
+    if (!unit) add_unit(input, pool, sink);                                     // installed before it is enabled
     unit = true;
     const std::string instance(model::to_text(fabric));
     sink.add({.path = fmt::format("host/{}/nic-qos-{}.sh", pool.name(), instance),

@@ -1,4 +1,4 @@
-// How hosts reach storage: NVMe connections over every rail, mounts, multipath; and what NFS servers export.
+// How hosts access storage: NVMe connections over every rail, mounts, multipath; and the exports of NFS servers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr int kNvmePort = 4420;  // IANA: nvme
 constexpr std::size_t kLustreManagers = 2;
 constexpr std::size_t kWekaBackends = 8;
 
-// The addresses of one storage server, first of each rail.
+// The addresses of one storage server, the first one per rail.
 std::vector<model::Port> rails_of_server(const model::Cluster& cluster, model::DeviceId server) {
   std::vector<model::Port> ports;
   for (const model::PortId id : cluster.ports_of(server)) {
@@ -35,7 +35,7 @@ std::vector<model::DeviceId> servers_of(const RenderInput& input, const model::S
   return servers;
 }
 
-// The client's port of a rail, by its name.
+// The client's port on a rail, by name.
 std::string interface_of(const PoolPlan& pool, std::uint32_t rail) {
   for (const RailPlan& plan : pool.rails) {
     if (plan.fabric == model::FabricKind::storage && plan.rail == rail) return plan.interface;
@@ -43,8 +43,8 @@ std::string interface_of(const PoolPlan& pool, std::uint32_t rail) {
   return {};
 }
 
-// nqn.yyyy-mm.reversed-domain:name (NVM Express base specification, "NVMe Qualified Names"); the date is one at which
-// such a domain could be held, and never changes.
+// nqn.yyyy-mm.reversed-domain:name (NVM Express base specification, "NVMe Qualified Names"); the date is one on which
+// such a domain could be owned, and never changes.
 std::string qualified_name(const model::Cluster& cluster, const model::StorageSpec& storage, model::DeviceId server) {
   std::string reversed;
   std::string_view domain = cluster.spec().site->domain.value;
@@ -110,7 +110,7 @@ std::string nfs_options(const model::StorageSpec& storage, const model::VolumeSp
   return options;
 }
 
-// Volumes of a file server are spread over its boxes; each is found by the name of the box's first storage port.
+// Volumes of a file server are spread over its servers; each is mounted by the name of the server's first storage port.
 std::string nfs_source(const RenderInput& input, const model::StorageSpec& storage, std::size_t volume) {
   const auto servers = servers_of(input, storage);
   if (servers.empty()) return {};
@@ -119,7 +119,7 @@ std::string nfs_source(const RenderInput& input, const model::StorageSpec& stora
                      storage.volumes.value[volume].name->text);
 }
 
-// NIDs of the first servers, the rails of one joined by commas, servers by colons (mount.lustre(8)).
+// NIDs of the first servers; rails of a server separated by commas, servers by colons (mount.lustre(8)).
 std::string lustre_source(const RenderInput& input, const model::StorageSpec& storage) {
   std::string source;
   const auto servers = servers_of(input, storage);
@@ -160,7 +160,7 @@ MountEntry mount_of(const RenderInput& input, const PoolPlan& pool, const model:
     case model::StorageKind::nfs:
     case model::StorageKind::vast:
       return {nfs_source(input, storage, index), "nfs4", nfs_options(storage, volume)};
-    case model::StorageKind::nvmeof:  // a file system on blocks: only what nobody writes can stand on many hosts
+    case model::StorageKind::nvmeof:  // block storage: only read-only volumes can be shared
       if (!host_is_read_only(volume)) return {};
       return {fmt::format("/dev/{}/{}", name, part), "xfs", "ro,noatime,norecovery,nouuid"};
     case model::StorageKind::lustre:
@@ -205,7 +205,7 @@ void add_mounts(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
       const MountEntry entry = mount_of(input, pool, storage, i);
       if (entry.source.empty()) continue;
       any = true;
-      // What is first asked for mounts it: a storage system that is away does not hold up the boot.
+      // Automount on first access: an unreachable storage system does not delay the boot.
       file.line(fmt::format("{} {} {} {},_netdev,nofail,x-systemd.automount 0 0", config_word(entry.source),
                             config_word(model::default_mount_path(input.cluster.spec(), storage.volumes.value[i])),
                             entry.type, config_word(entry.options)));
@@ -223,7 +223,7 @@ std::string_view io_policy(model::Multipath multipath) {
     case model::Multipath::active_standby:
       break;
   }
-  return "numa";  // one path, the nearest; the others stand by
+  return "numa";  // one path, the nearest; the others are standby
 }
 
 void add_nvme(const RenderInput& input, const PoolPlan& pool, const model::StorageSpec& first, FileSink& sink) {
@@ -251,7 +251,7 @@ void add_nvme(const RenderInput& input, const PoolPlan& pool, const model::Stora
                   "udevadm control --reload && udevadm trigger --subsystem-match=nvme-subsystem");
 }
 
-// The kernel joins the paths of NVMe subsystems itself; device-mapper multipath is for everything else there may be.
+// The kernel handles multipath for NVMe subsystems itself; device-mapper multipath is for all other devices.
 std::string multipath_conf(const RenderInput& input, bool nvme) {
   LineFile file(
       input.cluster,

@@ -1,4 +1,4 @@
-// Kernel settings of a pool, and where its nodes forward for pods, the rules that keep the rails out of it.
+// Kernel settings of a pool and, if its nodes forward for pods, the rules that exclude the rails from forwarding.
 #include <fmt/format.h>
 
 #include <set>
@@ -18,7 +18,7 @@ std::vector<std::string> rails_of_pool(const PoolPlan& pool) {
   return names;
 }
 
-// Entries of the neighbor table before it is swept: a host may talk to every other on each of its networks.
+// Neighbor table size before garbage collection: a host may talk to every other on each of its networks.
 std::int64_t neighbors(const model::Cluster& cluster) {
   std::int64_t servers = 0;
   for (const model::DeviceGroup& group : cluster.groups()) {
@@ -29,7 +29,7 @@ std::int64_t neighbors(const model::Cluster& cluster) {
   return entries;
 }
 
-// Every port that a server of the cluster may have, by name.
+// The names of all ports that a server of the cluster may have.
 std::set<std::string> all_port_names(const model::Cluster& cluster) {
   std::set<std::string> names;
   for (const model::DeviceGroup& group : cluster.groups()) {
@@ -41,10 +41,9 @@ std::set<std::string> all_port_names(const model::Cluster& cluster) {
   return names;
 }
 
-// kubeadm asks for ip_forward = 1. Linux asks the interface that receives a packet, so the ports of the design are
-// switched off one by one: what forwards is the pods' own interfaces, and the bond that their answers come in by. The
-// list is that of all pools, so that the file holds wherever it is put; sysctl passes over a key with '-' that is not
-// there.
+// kubeadm requires ip_forward = 1. Linux checks the setting of the interface that receives a packet, so forwarding is
+// disabled on each port of the design: only the pods' own interfaces forward, and the bond on which their replies
+// arrive. The list covers all pools, so the file is valid on every host; sysctl ignores missing keys prefixed with '-'.
 void forward_for_pods(const RenderInput& input, const PoolPlan& pool, LineFile& file) {
   const std::string frontend = input.plan.frontend_interface(pool);
   file.comment("Forwarding is on for pods, but off on rails and on bond members.");

@@ -19,8 +19,8 @@ std::int64_t room_from(const model::Subnet& subnet, std::int64_t first) {
   return std::int64_t{subnet.pods_last.bits} - first + 1;
 }
 
-// nv-ipam cuts a subnet into blocks from its first address on and passes over those that are excluded whole, so the
-// first block for pods begins at a whole number of blocks.
+// nv-ipam divides a subnet into blocks from its first address on and skips blocks that are excluded entirely, so the
+// first block for pods starts at a multiple of the block size.
 std::int64_t first_block(const model::Subnet& subnet, std::int64_t block) {
   const std::int64_t base = std::int64_t{subnet.prefix.base.bits} + 1;
   const std::int64_t before = std::int64_t{subnet.pods_first.bits} - base;
@@ -35,7 +35,7 @@ std::vector<model::SubnetId> subnets_on(const NodeFolder& host, model::FabricKin
   return subnets;
 }
 
-// Neighbors with the same key joined; nothing where two of them differ in their subnets on the fabric.
+// Neighbors with the same key merged; none if two of them have different subnets on the fabric.
 template <class KeyOf>
 std::vector<NodeFolder> joined(const std::vector<NodeFolder>& hosts, model::FabricKind fabric, const KeyOf& key_of) {
   std::vector<NodeFolder> folders;
@@ -50,7 +50,7 @@ std::vector<NodeFolder> joined(const std::vector<NodeFolder>& hosts, model::Fabr
   return folders;
 }
 
-// Neighbors with the same storage subnets, numbered as those are: "sto-train-u001".
+// Neighbors with the same storage subnets, numbered like the subnets: "sto-train-u001".
 std::vector<NodeFolder> storage_slices(const std::vector<NodeFolder>& hosts) {
   std::size_t slice = 0;
   return joined(hosts, model::FabricKind::storage, [&](std::size_t i) {
@@ -70,7 +70,7 @@ AttachmentPlan::AttachmentPlan(const RenderInput& input) : input_(input), pools_
   plan_folders();
 }
 
-// Of the ports in the order of PoolPlan::rails.
+// By port, in the order of PoolPlan::rails.
 std::vector<model::SubnetId> AttachmentPlan::subnets_of(model::DeviceId server) const {
   std::vector<model::SubnetId> subnets;
   for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
@@ -102,7 +102,7 @@ void AttachmentPlan::survey() {
   }
 }
 
-// As many addresses for each host as the range has, so that a pod that starts does not wait for one that ends.
+// As many addresses per host as the range allows, so that a new pod does not wait for the address of an old one.
 void AttachmentPlan::size_blocks() {
   for (auto& [id, use] : subnets_) {
     const model::Subnet& subnet = input_.cluster.subnet(id);
@@ -119,7 +119,7 @@ void AttachmentPlan::plan_attachments() {
   const bool by_host = input_.options["ipam"] == "host-local";
   for (const Space& space : spaces_of(input_)) {
     std::vector<std::pair<const RailPlan*, std::set<model::SubnetId>>>
-        rails;  // a network each, in the order of the pools
+        rails;  // one network each, in the order of the pools
     for (const PoolPlan* pool : space.pools) {
       for (std::size_t i = 0; i < pool->rails.size(); ++i) {
         const RailPlan& rail = pool->rails[i];
@@ -145,7 +145,7 @@ std::string AttachmentPlan::folder_of(const PoolPlan& pool, model::DeviceId serv
   return fmt::format("{}-u{:03}", pool.name(), input_.cluster.units()[model::index_of(unit)].index + 1);
 }
 
-// The hosts of a pool, each alone.
+// One folder per host of a pool.
 std::vector<NodeFolder> AttachmentPlan::folders_of(const PoolPlan& pool,
                                                    std::map<model::SubnetId, std::uint32_t>& shares) const {
   std::vector<NodeFolder> hosts;
@@ -160,9 +160,8 @@ std::vector<NodeFolder> AttachmentPlan::folders_of(const PoolPlan& pool,
   return hosts;
 }
 
-// Folders by unit, which hold the networks of both fabrics where all hosts of a unit agree on them. Slices of the
-// storage network may be cut otherwise than units: then they have folders of their own. Hosts that keep addresses of
-// their own (host-local) have one each.
+// Folders per unit, with the networks of both fabrics if all hosts of a unit have the same ones. Slices of the storage
+// network may not match the units: then they have folders of their own. With host-local, each host has its own folder.
 void AttachmentPlan::plan_folders() {
   if (on_nodes_.empty()) return;
   const bool by_host = input_.options["ipam"] == "host-local";
@@ -193,7 +192,7 @@ Ipv4Prefix AttachmentPlan::rail_prefix(const RailPlan& rail) const {
   const Ipv4Prefix whole = fabric.subnets.value[rail.rail];
   const auto planes = static_cast<std::uint32_t>(fabric.planes.value);
   if (planes == 1) return whole;
-  // Planes halve the rail's prefix, as the subnets themselves do.
+  // Planes halve the rail's prefix, like the subnets themselves.
   return whole.sub(static_cast<std::uint8_t>(whole.length + std::bit_width(planes - 1)), rail.plane);
 }
 
@@ -219,7 +218,7 @@ Value AttachmentPlan::ipam(const RailPlan& rail, model::SubnetId id, std::uint32
     ipam.set("range_start", to_text(subnet.pods_first));
     ipam.set("range_end", to_text(subnet.pods_last));
   }
-  // To the rail's other units, and nowhere else: the pod's default route stays on its primary network.
+  // Only to the rail's other units: the pod's default route stays on its primary network.
   if (subnet.gateway != Ipv4{} && rail_prefix(rail) != subnet.prefix) {
     CHECK(rail_prefix(rail).contains(subnet.prefix), "subnet outside its rail");
     ipam.set("routes",
@@ -230,7 +229,7 @@ Value AttachmentPlan::ipam(const RailPlan& rail, model::SubnetId id, std::uint32
 
 Value AttachmentPlan::meta_plugins(const RailPlan& rail) const {
   Value plugins = Value::list();
-  // The subnet manager gives an InfiniBand partition its MTU.
+  // The subnet manager sets the MTU of an InfiniBand partition.
   if (!on_infiniband(input_, rail.fabric)) {
     plugins.add(Value::map({{"type", "tuning"}, {"mtu", input_.cluster.data_fabric_spec(rail.fabric).mtu.value}}));
   }

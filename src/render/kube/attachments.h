@@ -1,6 +1,6 @@
-// Which pod network exists in which namespace, over which subnet, and where its CNI configuration stands: in the
-// NetworkAttachmentDefinition where one subnet serves every node that the namespace's pods may run on, else on the
-// nodes, by unit. Worked out once for the target kubernetes/network.
+// Which pod network exists in which namespace, on which subnet, and where its CNI configuration is: in the
+// NetworkAttachmentDefinition if one subnet serves every node that the namespace's pods may run on, otherwise on the
+// nodes, per unit. Computed once for the target kubernetes/network.
 #pragma once
 
 #include <map>
@@ -22,24 +22,24 @@ struct Attachment {
   model::SubnetId subnet = model::kNone<model::SubnetId>;  // kNone: the configuration is on the nodes
 };
 
-// Nodes that have the same CNI files: a unit, a pool that is in one, a slice of the storage network, or a single host.
+// Nodes with the same CNI files: a unit, a pool within one unit, a slice of the storage network, or a single host.
 struct NodeFolder {
   std::string name;
   std::set<model::FabricKind> fabrics;  // whose networks it holds
   const PoolPlan* pool = nullptr;
   std::vector<model::SubnetId> subnets;  // by rail of the pool
   std::vector<std::string> hosts;
-  std::vector<std::uint32_t> numbers;  // of a single host, by rail: which share of the subnet's addresses is its own
+  std::vector<std::uint32_t> numbers;  // for a single host, by rail: its share of the subnet's addresses
 };
 
-// A subnet that pods get addresses in, and who is on it.
+// A subnet that pods get addresses from, and the hosts on it.
 struct PodSubnet {
   model::SubnetId id = model::kNone<model::SubnetId>;
   const RailPlan* rail = nullptr;
   std::vector<const PoolPlan*> pools;
   std::vector<std::string> hosts;
-  std::int64_t pods = 0;  // most that may run on those hosts at once
-  // nv-ipam and host-local: addresses of one host, and the first of them all.
+  std::int64_t pods = 0;  // maximum on those hosts at the same time
+  // nv-ipam and host-local: addresses per host, and the first address of all.
   std::int64_t block = 0;
   Ipv4 first;
   [[nodiscard]] bool has_room() const { return block > 0; }
@@ -57,14 +57,14 @@ class AttachmentPlan {
     return on_nodes_.count({&pool, rail.attachment}) > 0;
   }
 
-  // CNI's "ipam" for pods of the rail on the subnet; empty where the subnet has no addresses for pods. `number` is the
-  // host's share with host-local.
+  // CNI "ipam" section for pods of the rail on the subnet; empty if the subnet has no addresses for pods. `number` is
+  // the host's share with host-local.
   [[nodiscard]] Value ipam(const RailPlan& rail, model::SubnetId subnet, std::uint32_t number = 0) const;
-  // What follows the plugin that makes the interface: MTU and the RDMA device.
+  // The plugins after the one that creates the interface: MTU and the RDMA device.
   [[nodiscard]] Value meta_plugins(const RailPlan& rail) const;
   // The whole configuration list.
   [[nodiscard]] Value config(const RailPlan& rail, model::SubnetId subnet, std::uint32_t number = 0) const;
-  // The rail's own prefix, which all its units' subnets lie in.
+  // The rail's prefix, which contains the subnets of all its units.
   [[nodiscard]] Ipv4Prefix rail_prefix(const RailPlan& rail) const;
   [[nodiscard]] static std::string pool_name(const model::Subnet& subnet);  // of nv-ipam's IPPool
 

@@ -1,5 +1,5 @@
-// kubernetes/frontend: service addresses announced over BGP to both frontend leaves, the pool they come from, and the
-// way in for requests (kube/ingress.cc).
+// kubernetes/frontend: service addresses announced over BGP to both frontend leaves, the pool they are allocated from,
+// and the ingress path for requests (kube/ingress.cc).
 #include <fmt/format.h>
 
 #include "render/core/targets.h"
@@ -13,13 +13,13 @@ using kube_services::add_manifest;
 using kube_services::match_labels;
 using kube_services::object;
 
-constexpr std::string_view kFrontend = "frontend";  // of every object here, and the value of both labels
+constexpr std::string_view kFrontend = "frontend";  // name of every object here, and the value of both labels
 constexpr std::string_view kAdvertise = "weft/advertise";
 constexpr std::string_view kPasswordSecret = "frontend-bgp";
-constexpr std::int64_t kHoldSeconds = 9;  // three keepalives: the least that most switches accept without BFD
+constexpr std::int64_t kHoldSeconds = 9;  // three keepalives: the minimum that most switches accept without BFD
 constexpr std::int64_t kKeepaliveSeconds = 3;
 constexpr std::int64_t kRetrySeconds = 5;
-constexpr std::int64_t kRestartSeconds = 120;  // RFC 4724 restart time: an agent's upgrade takes less
+constexpr std::int64_t kRestartSeconds = 120;  // RFC 4724 restart time: longer than an agent upgrade
 
 Value graceful_restart() { return Value::map({{"enabled", true}, {"restartTimeSeconds", kRestartSeconds}}); }
 

@@ -1,4 +1,4 @@
-// GPUs for pods: the operators' chart values, how GPUs are cut and shared, what of them is measured.
+// GPUs for pods: the operators' chart values, MIG and time slicing, and the exported metrics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string path_of(std::string_view name) { return std::string(kFolder) + std::
 struct Chart {
   std::string_view file;
   std::string_view release;
-  std::string_view chart;  // as helm names it, with where it comes from
+  std::string_view chart;  // chart name for helm, with its repository
   std::string_view space;
   std::string what;
   Value values;
@@ -51,7 +51,7 @@ std::vector<const PoolPlan*> kubernetes_pools(const RenderInput& input) {
   return pools;
 }
 
-// Labels of the vendors of GPUs and NICs, which both operators look for.
+// Vendor labels of GPUs and NICs, which both operators select by.
 Value feature_values(const RenderInput& input) {
   Value tolerations = kube_platform::tolerations_of(kubernetes_pools(input));
   tolerations.add(
@@ -68,7 +68,7 @@ Value network_operator_values() {
   Value values = Value::map();
   values.set("nfd", Value::map({{"enabled", false}, {"deployNodeFeatureRules", true}}));
   values.set("sriovNetworkOperator", Value::map({{"enabled", true}}));
-  // The NIC configuration operator asks it before it restarts a node.
+  // The NIC configuration operator requests a drain from it before it restarts a node.
   values.set("maintenanceOperator", Value::map({{"enabled", true}}));
   std::string prefix(kResourcePrefix);
   prefix.pop_back();  // the operator adds the slash
@@ -111,7 +111,7 @@ void add_charts(const RenderInput& input, FileSink& sink) {
 }
 
 Value cluster_policy(const RenderInput& input) {
-  // Without weft's label: helm owns the same one.
+  // Without weft's label: helm manages the same label.
   Value policy = Value::map({{"apiVersion", "nvidia.com/v1"},
                              {"kind", "ClusterPolicy"},
                              {"metadata", Value::map({{"name", "cluster-policy"}})}});
@@ -125,7 +125,7 @@ Value feature(std::string_view name, Value expressions) {
 
 Value in(std::vector<std::string> values) { return Value::map({{"op", "In"}, {"value", Value::texts(values)}}); }
 
-// Nodes that have what the design counts on, told from those that do not: SR-IOV off in the BIOS shows here.
+// Labels nodes that have the features the design relies on: SR-IOV disabled in the BIOS shows up here.
 Value feature_rule(const RenderInput& input) {
   std::set<std::string> vendors;
   for (const PoolPlan* pool : kube_platform::nvidia_pools(input)) {
@@ -153,7 +153,7 @@ Value feature_rule(const RenderInput& input) {
   return document;
 }
 
-// Names of pools are letters, digits, '-', '_' and '.': nothing a shell would take for anything else.
+// Pool names consist of letters, digits, '-', '_' and '.': nothing special to a shell.
 std::string label_line(const PoolPlan& pool, std::string_view label) {
   const std::string value = label_value(pool.name());
   return fmt::format("kubectl label nodes --overwrite --selector '{}={}' '{}={}'\n", kPoolLabel, value, label, value);

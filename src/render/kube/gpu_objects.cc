@@ -24,7 +24,7 @@ bool any(const RenderInput& input, bool (*is)(const PoolPlan&)) {
 
 std::string mig_strategy(const RenderInput& input) { return any(input, has_mig) ? "mixed" : "none"; }
 
-// The device plugin's name of a MIG profile: '+' of "1g.10gb+me" cannot stand in a resource's name.
+// Device-plugin name of a MIG profile: the '+' in "1g.10gb+me" is not allowed in a resource name.
 std::string mig_resource(std::string_view profile) {
   std::string name = fmt::format("{}mig-{}", kResourcePrefix, profile);
   std::replace(name.begin(), name.end(), '+', '.');
@@ -40,7 +40,7 @@ Value sharing_of(const PoolPlan& pool, const std::string& strategy) {
   for (const auto& [profile, count] : pool.spec->mig.value) {
     if (count.value > 0) add(mig_resource(profile));
   }
-  // Two slices are no more of a GPU than one: a container that asks for two has misunderstood.
+  // Two time slices give no more GPU time than one: a container that requests two is rejected.
   Value slicing = Value::map(
       {{"renameByDefault", false}, {"failRequestsGreaterThanOne", true}, {"resources", std::move(resources)}});
   return Value::map({{"version", "v1"},
@@ -89,8 +89,8 @@ bool has_mig(const PoolPlan& pool) {
 bool has_time_slices(const PoolPlan& pool) { return pool.spec->time_slices.value > 1; }
 
 Value operator_settings(const RenderInput& input) {
-  // Slurm's jobs run beside the kubelet with the driver of the host; where there are none, containers bring it. Either
-  // way NCCL reaches GPU memory over DMA-BUF (open kernel modules, kernel's mlx5), so nvidia-peermem is not wanted.
+  // Slurm jobs run beside the kubelet with the host's driver; without Slurm, containers provide it. Either way NCCL
+  // accesses GPU memory through DMA-BUF (open kernel modules, in-kernel mlx5), so nvidia-peermem is not needed.
   const bool driver = !input.plan.has_slurm();
   const bool metrics = input.cluster.spec().operations->gpu_metrics.value;
   Value daemonsets = Value::map({{"priorityClassName", "system-node-critical"},

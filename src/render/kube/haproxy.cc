@@ -1,5 +1,5 @@
-// haproxy: one configuration for proxies in front of the nodes themselves, for sites that do not use the gateway inside
-// Kubernetes or serve without Kubernetes. Least connections, stickiness by cookie, health by asking the model.
+// haproxy: one configuration for proxies in front of the nodes, for sites that do not use the gateway inside Kubernetes
+// or that serve without Kubernetes. Least connections, cookie stickiness, health checks against the model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,19 +11,19 @@
 namespace weft::render {
 namespace {
 
-constexpr std::int64_t kMinTimeout = 300;    // seconds; a long answer streams for minutes
-constexpr std::int64_t kRequests = 100;      // of one client within kRateWindow before it is told to wait
+constexpr std::int64_t kMinTimeout = 300;    // seconds; a long response streams for minutes
+constexpr std::int64_t kRequests = 100;      // per client within kRateWindow before it gets status 429
 constexpr std::int64_t kRateWindow = 10;     // seconds
 constexpr std::int64_t kMetricsPort = 8405;  // the port that HAProxy's own documentation uses for its exporter
 constexpr std::string_view kCookie = "WEFT_REPLICA";
 constexpr std::string_view kSocket = "/run/haproxy/admin.sock";
 constexpr std::string_view kCertificates = "/etc/haproxy/certs/";
 constexpr std::string_view kRateTable = "clients";
-constexpr std::string_view kUnknown = "unknown_name";  // requests for names that no service has
+constexpr std::string_view kUnknown = "unknown_name";  // requests for unknown host names
 
-// A word of the configuration: as it is where every character is plain, else within single quotes, where nothing has a
-// meaning, as in a shell (HAProxy configuration manual 2.2, quoting and escaping). Control characters cannot be written
-// and are left out.
+// A word of the configuration: unquoted if every character is plain, otherwise in single quotes, where no character is
+// special, as in a shell (HAProxy configuration manual 2.2, quoting and escaping). Control characters cannot be written
+// and are omitted.
 std::string word(std::string_view text) {
   std::string kept;
   bool plain = !text.empty();
@@ -38,7 +38,7 @@ std::string word(std::string_view text) {
   return shell_quote_always(kept);
 }
 
-// Sections of lines, each line a list of words.
+// Sections of lines; each line is a list of words.
 class ProxyConfig {
  public:
   void comment(std::string_view text) {
@@ -88,7 +88,7 @@ void global_section(ProxyConfig& config) {
   config.line({"log", "/dev/log", "local0"});
   config.line({"user", "haproxy"});
   config.line({"group", "haproxy"});
-  // As many connections as the limit of open files allows, but no table for the billion that some systems allow.
+  // As many connections as the open-file limit allows, but no table for the billion that some systems allow.
   config.line({"fd-hard-limit", "200000"});
   config.line({"stats", "socket", kSocket, "mode", "660", "level", "admin", "expose-fd", "listeners"});
   config.line({"stats", "timeout", "30s"});
@@ -138,7 +138,7 @@ void entrance_section(const RenderInput& input, ProxyConfig& config) {
                "hdr", "Retry-After", std::to_string(kRateWindow), "if", "{", "sc_http_req_rate(0)", "gt",
                std::to_string(kRequests), "}"});
   config.line({"http-request", "set-header", "X-Forwarded-Proto", "https"});
-  // Health and metrics are for those inside.
+  // Health and metrics are internal only.
   config.line({"http-request", "deny", "deny_status", "404", "unless", "{", "path_beg", "/v1/", "}"});
   for (const std::size_t n : kube_services::rendered_services(input)) {
     const model::ServiceSpec& service = input.cluster.spec().services.value[n];
@@ -159,7 +159,7 @@ void health_lines(const model::ServiceSpec& service, ProxyConfig& config) {
   config.line({"default-server", "check", "inter", "2s", "fall", "3", "rise", "2", "slowstart", "30s"});
 }
 
-// The number of servers written.
+// Returns the number of servers written.
 std::size_t server_lines(const RenderInput& input, const PoolPlan& pool, const model::ServiceSpec& service,
                          std::size_t number, ProxyConfig& config) {
   const std::int64_t port = port_of(input, pool, service, number);

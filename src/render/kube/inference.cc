@@ -1,5 +1,5 @@
-// kubernetes/inference: each service of the file as a Deployment with its Service, scaler, disruption budget and
-// monitoring. How requests reach it is kube/frontend.cc's, who may send them kube/policy.cc's.
+// kubernetes/inference: each service of the file as a Deployment with its Service, autoscaler, disruption budget and
+// monitoring. Ingress is in kube/frontend.cc, network policy in kube/policy.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,15 +17,15 @@ using kube_services::object;
 using kube_services::space_of;
 
 constexpr std::string_view kFolder = "kubernetes/inference/";
-constexpr std::int64_t kUser = 10001;  // nobody in particular; the image needs no root
+constexpr std::int64_t kUser = 10001;  // an arbitrary unprivileged user; the image needs no root
 constexpr std::int64_t kMib = std::int64_t{1} << 20;
-constexpr std::int64_t kStartupSeconds = 1800;  // weights of the largest models from storage, with room
+constexpr std::int64_t kStartupSeconds = 1800;  // time to load the largest models from storage, with headroom
 constexpr std::int64_t kStartupPeriod = 10;
-constexpr std::int64_t kLeaveSeconds = 15;        // until gateways have noticed that a replica is going
-constexpr std::int64_t kNodeShare = 90;           // percent of a server for replicas; the rest is the system's
-constexpr std::int64_t kSharedMemoryMib = 16384;  // most; NCCL and tensor parallel workers use it
+constexpr std::int64_t kLeaveSeconds = 15;        // until gateways have removed a terminating replica
+constexpr std::int64_t kNodeShare = 90;           // percent of a server for replicas; the rest is for the system
+constexpr std::int64_t kSharedMemoryMib = 16384;  // maximum; NCCL and tensor-parallel workers use it
 
-// What one of the replicas that fit on a server may use of it.
+// Share of a server for each of the replicas that fit on it.
 struct ReplicaShare {
   std::int64_t millicores = 1000;
   std::int64_t memory_mib = 1024;
@@ -44,7 +44,7 @@ std::int64_t replicas_per_server(const model::ServiceSpec& service, const PoolPl
 ReplicaShare share_of(const model::ServiceSpec& service, const PoolPlan& pool) {
   const std::int64_t replicas = replicas_per_server(service, pool);
   const std::int64_t millicores = pool.server->cores.value * 1000 * kNodeShare / 100 / replicas;
-  // Whole cores can be pinned; of few cores the fraction counts for more.
+  // Whole cores can be pinned; with few cores, fractions waste less.
   return {std::max<std::int64_t>(100, millicores >= 4000 ? millicores / 1000 * 1000 : millicores / 100 * 100),
           std::max<std::int64_t>(1024, pool.server->memory->count() / kMib * kNodeShare / 100 / replicas)};
 }
@@ -55,7 +55,7 @@ Value cores_text(std::int64_t millicores) {
   return millicores % 1000 == 0 ? std::to_string(millicores / 1000) : fmt::format("{}m", millicores);
 }
 
-// The call that a probe makes: the model's own answer, or only the port.
+// The call that a probe makes: the model's health endpoint, or only the port.
 Value probe_action(const model::ServiceSpec& service) {
   if (service.probe.value == model::Probe::tcp) return Value::map({{"tcpSocket", Value::map({{"port", "http"}})}});
   return Value::map({{"httpGet", Value::map({{"path", "/health"}, {"port", "http"}})}});
@@ -75,7 +75,7 @@ void add_probes(const model::ServiceSpec& service, Value& container) {
 
 Value resources_of(const model::ServiceSpec& service, const PoolPlan& pool) {
   const ReplicaShare share = share_of(service, pool);
-  // Requests equal to limits: the class Guaranteed, last to be evicted, with cores of its own.
+  // Requests equal to limits: QoS class Guaranteed, evicted last, with dedicated cores.
   const Value amounts =
       Value::map({{"cpu", cores_text(share.millicores)},
                   {"memory", memory_text(share.memory_mib)},
@@ -85,8 +85,7 @@ Value resources_of(const model::ServiceSpec& service, const PoolPlan& pool) {
 
 Value variable(std::string_view name, std::string_view value) { return Value::map({{"name", name}, {"value", value}}); }
 
-// The first dataset volume of the file that tenants have a claim on, where models lie in a folder each; null when there
-// is none.
+// The first dataset volume of the file that tenants have a claim on, with one folder per model; null if there is none.
 const model::VolumeSpec* model_volume(const RenderInput& input) {
   for (const model::StorageSpec& system : input.cluster.spec().storage.value) {
     if (system.kind.value == model::StorageKind::object) continue;
@@ -128,7 +127,7 @@ Value container_of(const model::ServiceSpec& service, const PoolPlan& pool) {
 }
 
 Value volumes_of(const RenderInput& input, const model::ServiceSpec& service, const PoolPlan& pool) {
-  // Claims stand in the namespaces of tenants.
+  // Claims are in the tenants' namespaces.
   const model::VolumeSpec* volume = service.tenant.has_value() ? model_volume(input) : nullptr;
   Value models = Value::map({{"name", "models"}});
   if (volume != nullptr) {
@@ -167,7 +166,7 @@ Value pod_of(const RenderInput& input, const model::ServiceSpec& service, const 
   if (!tolerations.empty()) pod.set("tolerations", std::move(tolerations));
   pod.set("topologySpreadConstraints",
           Value::list({spread_over(service, kube_services::kHostLabel), spread_over(service, kRackLabel)}));
-  // Requests that are under way end by themselves before the pod does.
+  // In-flight requests finish before the pod stops.
   pod.set("terminationGracePeriodSeconds", kube_services::whole_seconds(service.timeout.value) + 2 * kLeaveSeconds);
   pod.set("securityContext", Value::map({{"runAsNonRoot", true},
                                          {"runAsUser", kUser},
@@ -189,7 +188,7 @@ Value labeled(std::string_view api, std::string_view kind, const model::ServiceS
 Value deployment(const RenderInput& input, const model::ServiceSpec& service, const PoolPlan& pool) {
   Value out = labeled("apps/v1", "Deployment", service);
   Value rolling = Value::map({{"maxSurge", 1}, {"maxUnavailable", service.min_replicas.value > 1 ? 1 : 0}});
-  // No `replicas`: the scaler owns it, and a value here would undo its work at every apply.
+  // No `replicas`: the autoscaler owns it, and a value here would reset it at every apply.
   out["spec"] = Value::map({
       {"selector", Value::map({{"matchLabels", kube_services::service_labels(service)}})},
       {"strategy", Value::map({{"type", "RollingUpdate"}, {"rollingUpdate", std::move(rolling)}})},
@@ -200,7 +199,7 @@ Value deployment(const RenderInput& input, const model::ServiceSpec& service, co
   return out;
 }
 
-// Every node answers for the replicas on it alone, so that a proxy outside sees which nodes have any.
+// Every node answers only for its own replicas, so that an external proxy sees which nodes have any.
 Value service_object(const model::ServiceSpec& service, std::size_t number) {
   const std::int64_t outside = kube_services::node_port(number);
   Value port = Value::map({{"name", "http"},
@@ -223,8 +222,8 @@ Value account(const model::ServiceSpec& service) {
   return labeled("v1", "ServiceAccount", service).set("automountServiceAccountToken", false);
 }
 
-// GPU utilization as DCGM reports it: percent of a whole GPU; of a MIG instance the share of time its engine is active,
-// 0 to 1, since the utilization counter does not know instances. AMD's exporter gives percent.
+// GPU utilization as DCGM reports it: percent of a whole GPU; for a MIG instance the share of time its engine is
+// active, 0 to 1, since the utilization counter does not cover instances. AMD's exporter reports percent.
 constexpr std::string_view kAmdActivity = "gpu_gfx_activity";
 std::string_view metric_of(const model::ServiceSpec& service, const PoolPlan& pool) {
   if (!kube_services::is_nvidia(pool)) return kAmdActivity;
@@ -250,7 +249,7 @@ Value scaler(const model::ServiceSpec& service, const PoolPlan& pool) {
       {"minReplicas", service.min_replicas.value},
       {"maxReplicas", service.max_replicas.value},
       {"metrics", Value::list({std::move(metric)})},
-      // Up fast, down slowly: a replica takes minutes to load its weights.
+      // Scale up fast, down slowly: a replica takes minutes to load its weights.
       {"behavior", Value::map({{"scaleUp", scaling(60, 2, 60)}, {"scaleDown", scaling(300, 1, 120)}})},
   });
   return out;
@@ -272,7 +271,7 @@ Value monitor(const model::ServiceSpec& service) {
   return out;
 }
 
-// prometheus-adapter: the series that the scalers ask for, by the pod that holds the GPU or instance. The exporter's
+// prometheus-adapter: the series that the autoscalers query, by the pod that uses the GPU or instance. The exporter's
 // own labels `namespace` and `pod` arrive as exported_* beside those of the exporter itself.
 Value adapter_rule(std::string_view series) {
   return Value::map({

@@ -14,7 +14,7 @@ using kube_services::space_of;
 constexpr std::string_view kFrontend = "frontend";
 constexpr std::string_view kAddressAnnotation = "lbipam.cilium.io/ips";
 constexpr std::string_view kCookie = "WEFT_REPLICA";
-constexpr std::string_view kApiPrefix = "/v1";  // of the OpenAI-style interface; /health and /metrics stay inside
+constexpr std::string_view kApiPrefix = "/v1";  // of the OpenAI-style API; /health and /metrics are internal
 constexpr std::size_t kMaxListeners = 64;       // of one Gateway, by its schema
 
 enum class Entrance { gateway, ingress, route };
@@ -35,14 +35,14 @@ const std::string& domain_of(const RenderInput& input) { return input.cluster.sp
 
 std::string certificate_of(const model::ServiceSpec& service) { return name_of(service) + "-tls"; }
 
-// Whether "*.domain" stands for the host: a wildcard covers one label.
+// Whether "*.domain" matches the host: a wildcard covers one label.
 bool under_domain(const RenderInput& input, const model::ServiceSpec& service) {
   const std::string& host = service.host.value;
   const std::size_t dot = host.find('.');
   return dot != std::string::npos && host.substr(dot + 1) == domain_of(input);
 }
 
-// With a prefix: a service may be called "https".
+// With a prefix: a service may be named "https".
 std::string own_listener(const model::ServiceSpec& service) { return "service-" + name_of(service); }
 
 std::string listener_of(const RenderInput& input, const model::ServiceSpec& service) {
@@ -134,7 +134,7 @@ Value http_route(const RenderInput& input, const model::ServiceSpec& service) {
   return route;
 }
 
-// In front of a controller that is installed already.
+// In front of a controller that is already installed.
 Value entrance_service(const RenderInput& input, std::string name, const std::string& space, Value selector) {
   Value service = object("v1", "Service", std::move(name), space);
   Value& metadata = service["metadata"];
@@ -157,8 +157,8 @@ Value nginx_ingress(const model::ServiceSpec& service) {
   annotations.set(prefix + "ssl-redirect", "true");
   annotations.set(prefix + "proxy-read-timeout", seconds);
   annotations.set(prefix + "proxy-send-timeout", seconds);
-  annotations.set(prefix + "proxy-buffering", "off");  // tokens reach the client as they are made
-  // NGINX has no least-connections here; its moving average of latency serves the same end.
+  annotations.set(prefix + "proxy-buffering", "off");  // tokens reach the client as they are generated
+  // NGINX has no least-connections here; its moving average of latency serves the same purpose.
   annotations.set(prefix + "load-balance",
                   service.balancing.value == model::Balancing::least_connections ? "ewma" : "round_robin");
   if (service.sticky.value) {

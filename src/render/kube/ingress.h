@@ -9,11 +9,11 @@
 
 namespace weft::render::kube_ingress {
 
-// The proxy's own objects: GatewayClass and Gateway, or the Service in front of the controller that is already there.
+// The proxy's own objects: GatewayClass and Gateway, or the Service in front of an existing controller.
 [[nodiscard]] std::vector<Value> entrance(const RenderInput& input, FileSink& sink);
-// One route for each service of the file, in the service's namespace.
+// One route per service in the file, in the service's namespace.
 [[nodiscard]] std::vector<Value> routes(const RenderInput& input);
-// What a reader of the two must know; lines of a comment.
+// Notes for readers of both files, as comment lines.
 [[nodiscard]] std::string entrance_notes(const RenderInput& input);
 [[nodiscard]] std::string route_notes(const RenderInput& input);
 

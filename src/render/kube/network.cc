@@ -1,4 +1,4 @@
-// Pods on the rails: virtual functions, their addresses and networks, and what the NICs are set to.
+// Pods on the rails: virtual functions, their addresses and networks, and NIC settings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using kube_platform::NodeFolder;
 using kube_platform::PodSubnet;
 
 constexpr std::string_view kFolder = "kubernetes/network/";
-constexpr std::string_view kNodeConfigs = "/etc/cni/multus/net.d/";  // where Multus looks (its `confDir`)
-// The release whose CRDs the objects follow; the chart in kubernetes/gpu is installed in the same version.
+constexpr std::string_view kNodeConfigs = "/etc/cni/multus/net.d/";  // where Multus reads them (its `confDir`)
+// The release whose CRDs the objects follow; kubernetes/gpu installs the same chart version.
 constexpr std::string_view kOperatorImages = "nvcr.io/nvidia/mellanox";
 constexpr std::string_view kOperatorVersion = "network-operator-v26.7.0";
 
@@ -61,7 +61,7 @@ Value hosts_expression(const std::vector<std::string>& hosts) {
   return Value::map({{"key", "kubernetes.io/hostname"}, {"operator", "In"}, {"values", Value::texts(hosts)}});
 }
 
-// The nodes on a subnet: its pools, or its hosts by name where a pool has several subnets on the rail.
+// The nodes on a subnet: its pools, or its hosts by name if a pool has several subnets on the rail.
 Value nodes_on(const PodSubnet& use) {
   std::size_t members = 0;
   Value names = Value::list();
@@ -79,7 +79,7 @@ Value nodes_on(const PodSubnet& use) {
 Value address_pool(const RenderInput& input, const AttachmentPlan& plan, const PodSubnet& use) {
   const model::Subnet& subnet = input.cluster.subnet(use.id);
   Value spec = Value::map({{"subnet", to_text(subnet.prefix)}, {"perNodeBlockSize", use.block}});
-  // Addresses of the gateway and the servers, up to the first block that is all pods'.
+  // Addresses of the gateway and the servers, up to the first block that is only for pods.
   spec.set("exclusions", Value::list({Value::map({{"startIP", to_text(Ipv4{subnet.prefix.base.bits + 1})},
                                                   {"endIP", to_text(Ipv4{use.first.bits - 1})}})}));
   if (subnet.gateway != Ipv4{}) {
@@ -108,7 +108,7 @@ Value definition(const AttachmentPlan& plan, const Attachment& attachment) {
   return document;
 }
 
-// The same network as an order to the SR-IOV operator, which writes the definition.
+// The same network as a resource of the SR-IOV operator, which creates the definition.
 Value sriov_network(const RenderInput& input, const AttachmentPlan& plan, const Attachment& attachment) {
   const bool infiniband = kube_platform::on_infiniband(input, attachment.rail->fabric);
   Value document = kube_platform::object("sriovnetwork.openshift.io/v1", infiniband ? "SriovIBNetwork" : "SriovNetwork",

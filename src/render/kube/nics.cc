@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kSriovApi = "sriovnetwork.openshift.io/v1";
 constexpr std::string_view kMaintenanceApi = "maintenance.nvidia.com/v1alpha1";
 constexpr std::string_view kNicApi = "configuration.net.nvidia.com/v1alpha1";
-// mlx5 NICs of PCIe 4 and later move bulk data fastest with the largest read request (ConnectX tuning guides).
+// mlx5 NICs with PCIe 4 and later have the highest throughput with the largest read request (ConnectX tuning guides).
 constexpr std::int64_t kMaxReadRequest = 4096;
 
 bool has_fabric(const PoolPlan& pool, model::FabricKind fabric) {
@@ -91,7 +91,7 @@ Value roce_settings(const model::QosSpec& qos) {
   return Value::map({{"enabled", true}, {"roceMode", 2}, {"qos", std::move(settings)}});
 }
 
-// Firmware parameters of each port; the operator passes over those of ports that the card does not have.
+// Firmware parameters per port; the operator skips those of ports that the card does not have.
 Value cnp_parameters(const model::QosSpec& qos, std::int64_t ports) {
   Value list = Value::list();
   for (std::int64_t port = 1; port <= ports; ++port) {
@@ -100,7 +100,7 @@ Value cnp_parameters(const model::QosSpec& qos, std::int64_t ports) {
     };
     add("CNP_DSCP", qos.cnp_dscp.value);
     add("CNP_802P_PRIO", qos.cnp_priority.value);
-    add("ROCE_CC_PRIO_MASK", 255);  // congestion control on every priority, as the operator's own default
+    add("ROCE_CC_PRIO_MASK", 255);  // congestion control on every priority, like the operator's default
   }
   return list;
 }
@@ -118,7 +118,7 @@ Value base_template(const PoolPlan& pool, bool infiniband, bool gpu_direct) {
   Value settings =
       Value::map({{"numVfs", pool.virtual_functions}, {"linkType", infiniband ? "Infiniband" : "Ethernet"}});
   settings.set("pciPerformanceOptimized", Value::map({{"enabled", true}, {"maxReadRequest", kMaxReadRequest}}));
-  // Only together with the line above, and on bare metal alone (nic-configuration-operator).
+  // Only together with the line above, and only on bare metal (nic-configuration-operator).
   if (gpu_direct) settings.set("gpuDirectOptimized", Value::map({{"enabled", true}, {"env", "Baremetal"}}));
   return settings;
 }
@@ -153,9 +153,9 @@ std::string listed(const std::vector<model::PortUse>& uses) {
   return join(names, ", ", " and ");
 }
 
-// One kind of NIC on several fabrics: the operator tells NICs apart by kind, part, serial number or PCI address, none
-// of which a design knows, and refuses two templates for one NIC. What they have in common is set here; the hosts' own
-// service, which knows ports by name, sets their QoS.
+// One NIC model on several fabrics: the operator selects NICs by type, part, serial number or PCI address, none of
+// which tell the fabrics apart at design time, and rejects two templates for one NIC. Common settings are here; QoS is
+// set by the hosts' own service, which identifies ports by name.
 void add_shared_template(const RenderInput& input, const PoolPlan& pool, const std::string& type, const NicUse& kind,
                          std::vector<Value>& documents, FileSink& sink) {
   const bool infiniband = is_infiniband(input, kind.uses.front());
@@ -168,7 +168,7 @@ void add_shared_template(const RenderInput& input, const PoolPlan& pool, const s
                     pool.name(), type, listed(kind.uses)));
   }
   Value settings = base_template(pool, infiniband, kind.uses.front() == model::PortUse::backend);
-  // Without these the operator would put the firmware's CNP settings back to its defaults.
+  // Without these the operator would reset the firmware's CNP settings to its defaults.
   const model::FabricKind fabric =
       kind.uses.front() == model::PortUse::backend ? model::FabricKind::backend : model::FabricKind::storage;
   if (!infiniband)
@@ -196,7 +196,7 @@ std::string pci_vendor(const model::NicModel& nic) {
 
 std::string nic_type(const model::NicModel& nic) {
   if (pci_vendor(nic) != "15b3") return {};
-  // pci-ids.ucw.cz, vendor 15b3; by how the catalog's id begins, the longer first.
+  // pci-ids.ucw.cz, vendor 15b3; by prefix of the catalog id, longer prefixes first.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypes = {{{"connectx-6-dx", "101d"},
                                                                                            {"connectx-6-lx", "101f"},
                                                                                            {"connectx-6", "101b"},
@@ -228,7 +228,7 @@ std::vector<Value> sriov_pools(const RenderInput& input) {
   for (const PoolPlan* pool : gpu_pools(input)) {
     if (pool->rails.empty()) continue;
     Value document = object(kSriovApi, "SriovNetworkPoolConfig", label_name(pool->name()), kNetworkOperatorSpace);
-    // The rdma plugin moves a function's RDMA device into its pod, which the kernel does in exclusive mode alone.
+    // The rdma plugin moves a function's RDMA device into its pod, which the kernel supports only in exclusive mode.
     document.set("spec", Value::map({{"nodeSelector", Value::map({{"matchLabels", pool_selector(*pool)}})},
                                      {"maxUnavailable", std::max<std::int64_t>(1, pool->spec->spares.value)},
                                      {"rdmaMode", "exclusive"}}));
@@ -241,7 +241,7 @@ std::vector<Value> nic_templates(const RenderInput& input, FileSink& sink) {
   std::vector<Value> documents;
   for (const PoolPlan* pool : gpu_pools(input)) {
     for (const auto& [type, kind] : nics_by_type(input, *pool)) {
-      if (kind.uses.front() == model::PortUse::frontend) continue;  // on the frontend alone: nothing of RDMA to set
+      if (kind.uses.front() == model::PortUse::frontend) continue;  // only on the frontend: no RDMA settings
       if (kind.uses.size() == 1) {
         documents.push_back(template_of_one(input, *pool, type, kind));
       } else {
@@ -250,7 +250,7 @@ std::vector<Value> nic_templates(const RenderInput& input, FileSink& sink) {
     }
   }
   if (documents.empty()) return documents;
-  // Firmware settings restart nodes: one at a time.
+  // Firmware settings restart nodes: one node at a time.
   Value maintenance = object(kMaintenanceApi, "MaintenanceOperatorConfig", "default", kNetworkOperatorSpace);
   maintenance.set("spec", Value::map({{"maxParallelOperations", 1}, {"maxUnavailable", 1}}));
   documents.insert(documents.begin(), std::move(maintenance));

@@ -1,5 +1,5 @@
-// What the Kubernetes targets for networks, GPUs and storage share beyond kube/object.h: who may use what. It renders
-// nothing itself.
+// Shared by the Kubernetes targets for networks, GPUs and storage beyond kube/object.h: which namespaces may use which
+// pools. Renders nothing itself.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace weft::render::kube_platform {
 
-// Shared with the other Kubernetes targets (kube/object.h), by the names that callers here use.
+// Shared with the other Kubernetes targets (kube/object.h), under the names that callers here use.
 using kube::add_manifest;
 using kube::gpu_pools;
 using kube::label_name;
@@ -21,14 +21,14 @@ using kube::object;
 using kube::quantity;
 using Manifest = kube::ManifestFile;
 
-// A namespace whose pods may do everything: operators that load drivers.
+// A privileged namespace: for operators that load drivers.
 [[nodiscard]] Value privileged_space(std::string_view name);
 [[nodiscard]] Value pool_selector(const PoolPlan& pool);  // weft/pool: NAME
-// Tolerations for every taint of these pools, by key alone, each once.
+// Tolerations for every taint of these pools, by key only, without duplicates.
 [[nodiscard]] Value tolerations_of(const std::vector<const PoolPlan*>& pools);
 
 // A namespace that tenants' pods run in, and the GPU pools with kubelets that they run on. Without tenants there is
-// "default" alone, whose networks Multus lets pods of every namespace attach.
+// only "default", whose networks Multus lets pods of every namespace attach.
 struct Space {
   std::string name;
   const model::TenantSpec* tenant = nullptr;

@@ -23,8 +23,8 @@ TEST(KubePlatform, AmountsAreExact) {
   EXPECT_EQ(quantity(Bytes(1500)), "1500");
 }
 
-// Taints are free text: a key that no node can carry is passed over, one that two pools share stands once.
-TEST(KubePlatform, TolerationsAreOfKeysThatNodesCanCarry) {
+// Taints are free text: invalid keys are skipped, and a key shared by two pools appears once.
+TEST(KubePlatform, TolerationsUseOnlyValidTaintKeys) {
   const auto loaded = model::load_cluster_text(
       "c.yaml",
       "weft: 1\nname: c\npools:\n"

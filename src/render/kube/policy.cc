@@ -1,6 +1,6 @@
 // kubernetes/policy: who may talk to whom (NetworkPolicies, Cilium's at layer 7 for services) and what may run at all
-// (Kyverno). RDMA bypasses the kernel where network policies act: rails are kept apart by VRFs, partitions and who may
-// attach an interface.
+// (Kyverno). RDMA bypasses the kernel, where network policies are enforced: rails are isolated by VRFs, partitions and
+// restrictions on attaching interfaces.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using kube_services::object;
 using kube_services::TenantSpace;
 
 constexpr std::string_view kFolder = "kubernetes/policy/";
-constexpr std::string_view kSpaceName = "kubernetes.io/metadata.name";  // the API server labels namespaces with it
+constexpr std::string_view kSpaceName = "kubernetes.io/metadata.name";  // set by the API server on namespaces
 constexpr std::string_view kLinkLocal = "169.254.0.0/16";               // metadata services of virtual machines
 
 bool denies(const RenderInput& input) {
@@ -33,7 +33,7 @@ Value network_policy(std::string name, const std::string& space, std::initialize
 
 Value default_deny(const std::string& space) { return network_policy("default-deny", space, {"Ingress", "Egress"}); }
 
-// The ports are those of the pods that answer: policies see them, not the Service's.
+// Ports are those of the serving pods: policies match them, not the Service's.
 Value allow_names(const RenderInput& input, const std::string& space) {
   const bool openshift = input.options["ingress"] == "route";
   const int port = openshift ? 5353 : 53;
@@ -49,7 +49,7 @@ Value allow_names(const RenderInput& input, const std::string& space) {
   return policy;
 }
 
-// Ranks of a job find each other on the primary network; other tenants stay out.
+// Ranks of a job communicate on the primary network; other tenants are blocked.
 Value allow_own_pods(const std::string& space) {
   Value policy = network_policy("allow-own-pods", space, {"Ingress", "Egress"});
   const Value own = Value::list({Value::map({{"podSelector", Value::map()}})});
@@ -59,11 +59,11 @@ Value allow_own_pods(const std::string& space) {
 }
 
 void add_prefix(Value& list, const Ipv4Prefix& prefix) {
-  // The API server refuses an exception that is not within 0.0.0.0/0; a default route would except everything.
+  // The API server rejects an exception that is not within 0.0.0.0/0; a default route would exclude everything.
   if (prefix.length > 0) list.add(to_text(prefix));
 }
 
-// Everything that belongs to the backend, the storage and the out-of-band network.
+// All prefixes of the backend, storage and out-of-band networks.
 Value fabric_prefixes(const RenderInput& input) {
   Value list = Value::list();
   const model::FabricsSpec& fabrics = input.cluster.spec().fabrics.value;
@@ -78,8 +78,8 @@ Value fabric_prefixes(const RenderInput& input) {
   return list;
 }
 
-// Out to the site and the frontend, never to the fabrics. Pods and Services of others are excepted too, for networks
-// that count them as addresses: `pods` lets them back in where namespaces are open to each other.
+// Egress to the site and the frontend, never to the fabrics. Pods and Services of others are excluded too, for network
+// plugins that match them as addresses: `pods` permits them again if namespaces are open to each other.
 Value allow_outside(const RenderInput& input, const std::string& space, bool pods) {
   const model::ControlPlaneSpec& control = input.cluster.spec().control_plane.value;
   Value except = fabric_prefixes(input);
@@ -124,7 +124,7 @@ Value entrance_space(const RenderInput& input) {
   return input.options["ingress"] == "route" ? from_space("openshift-ingress") : from_space(kGatewaySpace);
 }
 
-// The gateway, the proxies on nodes of the control plane, and the monitoring; each only what it needs to ask.
+// The gateway, the proxies on control-plane nodes, and monitoring; each with the minimum access it needs.
 Value service_policy(const RenderInput& input, const model::ServiceSpec& service) {
   Value ingress = Value::list();
   ingress.add(Value::map({{"fromEndpoints", entrance_space(input)}, {"toPorts", to_port(service, api_requests())}}));
@@ -140,7 +140,7 @@ Value service_policy(const RenderInput& input, const model::ServiceSpec& service
   return policy;
 }
 
-// Proxies outside the cluster's nodes count as addresses.
+// Proxies outside the cluster's nodes are matched by address.
 Value proxy_rule(const RenderInput& input, const model::ServiceSpec& service) {
   Value from = Value::list();
   for (const Ipv4 address : kube_services::proxy_addresses(input)) from.add(to_text(address) + "/32");
@@ -165,8 +165,8 @@ Value kyverno_policy(std::string name, std::string_view title, Value rules) {
   return policy;
 }
 
-// The site's registry, and the repositories of images that the file names elsewhere. Kyverno reads '*', '?', '|', '&'
-// and '!' in patterns: an image with one of them is left to the registry's pattern.
+// The site's registry, and the repositories of images that the file takes from elsewhere. Kyverno interprets '*', '?',
+// '|', '&' and '!' in patterns: an image with one of them is covered only by the registry's pattern.
 std::vector<std::string> image_patterns(const RenderInput& input) {
   const std::string registry = input.cluster.spec().security->registry.value + "/";
   std::vector<std::string> patterns{registry + "*"};
@@ -227,7 +227,7 @@ Value gpu_limits() {
   return kyverno_policy("gpu-limits", "GPU pods must set CPU and memory limits", Value::list({std::move(rule)}));
 }
 
-// The baseline profile of the pod security standards, save for the capability that registers memory for RDMA.
+// The baseline profile of the pod security standards, except for the capability that registers memory for RDMA.
 Value tenant_pods() {
   Value exclude = Value::list();
   for (const char* containers : {"containers", "initContainers"}) {

@@ -15,8 +15,8 @@ using kube_services::TenantSpace;
 
 constexpr std::string_view kApi = "kueue.x-k8s.io/v1beta2";  // the version that Kueue stores
 constexpr std::string_view kBackend = "backend";             // topology of pools on the backend
-constexpr std::string_view kRacks = "racks";                 // of pools that are not
-constexpr std::string_view kQueue = "default";               // Kueue gives it to jobs that name no queue
+constexpr std::string_view kRacks = "racks";                 // topology of other pools
+constexpr std::string_view kQueue = "default";               // assigned by Kueue to jobs without a queue
 constexpr std::size_t kMaxResources = 64;                    // of one resource group, by the schema
 
 bool on_backend(const model::Cluster& cluster, const PoolPlan& pool) {
@@ -50,12 +50,12 @@ Value flavor(const RenderInput& input, const PoolPlan& pool) {
     if (!taint.value.empty()) one.set("value", taint.value);
     taints.add(std::move(one.set("effect", taint.effect)));
   }
-  // Kueue lets a workload into a flavor only if it tolerates the flavor's taints.
+  // Kueue admits a workload to a flavor only if it tolerates the flavor's taints.
   if (!taints.empty()) out["spec"].set("nodeTaints", std::move(taints));
   return out;
 }
 
-// What the pool's servers have together, by resource.
+// Total resources of the pool's servers.
 using Amounts = std::map<std::string, std::int64_t>;
 
 Amounts stock_of(const PoolPlan& pool) {
@@ -64,7 +64,7 @@ Amounts stock_of(const PoolPlan& pool) {
   const std::int64_t gpus = pool.server->gpus.value * servers;
   stock["cpu"] = pool.server->cores.value * servers;
   stock["memory"] = (pool.server->memory.value * servers).count();
-  // Under MIG there are none, but the namespace's LimitRange has every container ask for a number of them.
+  // There are none with MIG, but the namespace's LimitRange makes every container request an amount of them.
   stock[kube_services::gpu_resource(pool)] = pool.spec->mig->empty() ? gpus * pool.spec->time_slices.value : 0;
   for (const auto& [profile, count] : pool.spec->mig.value) {
     stock[kube_services::mig_resource(profile)] = count.value * gpus * pool.spec->time_slices.value;
@@ -75,7 +75,7 @@ Amounts stock_of(const PoolPlan& pool) {
   return stock;
 }
 
-// What the tenant may hold; a resource that the file does not bound is not in it.
+// The tenant's limits; a resource that the file does not limit is omitted.
 Amounts bounds_of(const TenantSpace& space) {
   Amounts bounds;
   const model::QuotaSpec& quota = space.tenant->quota.value;
@@ -103,7 +103,7 @@ Value amount_text(const std::string& resource, std::int64_t amount) {
   return resource == "memory" ? kube_services::quantity(Bytes(amount)) : std::to_string(amount);
 }
 
-// The tenant's bounds are spread over its pools in their order, each as far as it goes.
+// The tenant's limits are distributed over its pools in order, each up to its capacity.
 Value resource_group(const TenantSpace& space) {
   const std::vector<std::string> names = covered(space);
   Amounts left = bounds_of(space);
@@ -179,7 +179,7 @@ std::vector<Value> queues(const RenderInput& input) {
   for (const TenantSpace& space : kube_services::tenant_spaces(input)) {
     if (space.tenant == nullptr || space.pools.empty()) continue;
     out.push_back(cluster_queue(input, space));
-    // Job files name the tenant's queue; what people submit by hand need not name any.
+    // Job files name the tenant's queue; manually submitted jobs need not name any.
     out.push_back(local_queue(space, space.name));
     if (space.name != kQueue) out.push_back(local_queue(space, kQueue));
   }

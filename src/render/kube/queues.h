@@ -1,5 +1,5 @@
-// Kueue's objects where Kubernetes hands out the GPUs: the topology of the backend, a flavor for each pool, a queue for
-// each tenant. Part of the target kubernetes/scheduling.
+// Kueue objects for clusters where Kubernetes allocates the GPUs: the topology of the backend, a flavor per pool, a
+// queue per tenant. Part of the target kubernetes/scheduling.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace weft::render::kube_queues {
 
-// Whether Kueue decides who runs: Kubernetes owns the GPUs.
+// Whether Kueue admits jobs: Kubernetes owns the GPUs.
 [[nodiscard]] bool applies(const RenderInput& input);
 [[nodiscard]] std::vector<Value> topologies_and_flavors(const RenderInput& input);
 [[nodiscard]] std::vector<Value> queues(const RenderInput& input);

@@ -1,5 +1,5 @@
-// kubernetes/scheduling: where pods may run and who goes first. Labels and taints of nodes, priority classes, tenants'
-// namespaces with their quotas and rights (kube/tenants.cc), queues where Kubernetes owns the GPUs (kube/queues.cc).
+// kubernetes/scheduling: where pods may run, and in which order. Labels and taints of nodes, priority classes, tenants'
+// namespaces with their quotas and RBAC (kube/tenants.cc), queues if Kubernetes owns the GPUs (kube/queues.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ std::string_view role_name(model::PoolRole role) {
   return "worker";
 }
 
-// Nodes that announce service addresses: the infrastructure pools, or the first few of the pool that comes nearest to
-// being one. A session from each of thousands of GPU servers would only load the leaves.
+// Nodes that announce service addresses: the infrastructure pools, or the first few nodes of the most suitable pool.
+// Sessions from thousands of GPU servers would only load the leaves.
 class Announcers {
  public:
   explicit Announcers(const RenderInput& input) {
@@ -68,7 +68,7 @@ class Announcers {
   bool all_ = false;
 };
 
-// Labels that the file gives, without those that Kubernetes would refuse; says so once for each.
+// Labels from the file, without those that Kubernetes would reject; reports each of those once.
 void add_labels(Value& labels, const model::NamedValues<std::string>& given, std::string_view where, FileSink& sink) {
   for (const auto& [key, value] : given) {
     if (kube_services::is_label_key(key) && kube_services::is_label_value(value.value)) {
@@ -118,7 +118,7 @@ Overrides overrides_of(const PoolPlan& pool) {
   return by_host;
 }
 
-// A Node as server-side apply wants it: only what is meant here; everything else stays the kubelet's.
+// A Node for server-side apply: only the fields set here; the kubelet owns everything else.
 Value node_object(const RenderInput& input, model::DeviceId id, Value labels, const Value& taints) {
   const model::Cluster& cluster = input.cluster;
   const model::Device& device = cluster.device(id);
@@ -162,7 +162,7 @@ bool evicts(const PoolPlan& pool) {
 }
 
 Value priority_class(const model::PrioritySpec& priority) {
-  // Values above a thousand million are the system's own.
+  // Values above 1,000,000,000 are reserved for the system.
   constexpr std::int64_t kMax = 1'000'000'000;
   Value out = object("scheduling.k8s.io/v1", "PriorityClass", kube_services::label_name(priority.name->text));
   out.set("value", std::clamp(priority.value.value, -kMax, kMax));
@@ -170,7 +170,7 @@ Value priority_class(const model::PrioritySpec& priority) {
   return out;
 }
 
-// The lowest class waits until there is room; the others may take it.
+// The lowest class waits until there is capacity; the others may preempt.
 std::vector<Value> priority_classes(const RenderInput& input) {
   const std::vector<model::PrioritySpec>& priorities = input.cluster.spec().priorities.value;
   const auto lowest = std::min_element(priorities.begin(), priorities.end(),

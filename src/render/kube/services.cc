@@ -8,7 +8,7 @@
 namespace weft::render::kube_services {
 namespace {
 
-// The first 86 of the node port range are the band that Kubernetes keeps for ports that manifests name (KEP-3668).
+// The first 86 of the node port range are the band that Kubernetes reserves for statically assigned ports (KEP-3668).
 constexpr std::int64_t kFirstNodePort = 30000;
 constexpr std::int64_t kLastNodePort = 32767;
 
@@ -27,7 +27,7 @@ void add_pool(TenantSpace& space, const PoolPlan& pool) {
                });
 }
 
-// Of a tenant, or those that the services without one run on.
+// Pools of a tenant, or those that services without a tenant run on.
 void add_pools(const RenderInput& input, TenantSpace& space) {
   if (space.tenant != nullptr) {
     for (const PoolPlan* pool : kube::tenant_pools(input, *space.tenant)) add_pool(space, *pool);
@@ -45,7 +45,7 @@ Value match_labels(std::string_view key, std::string_view value) {
 }
 
 std::string gateway_duration(Duration time) {
-  constexpr std::int64_t kMax = 99'999;  // five digits a part
+  constexpr std::int64_t kMax = 99'999;  // five digits per part
   const std::int64_t all = std::max<std::int64_t>(1, time.count() / 1'000'000);
   if (all % 1000 == 0 && all / 1000 <= kMax) return fmt::format("{}s", all / 1000);
   std::string text;
@@ -93,7 +93,7 @@ std::vector<TenantSpace> tenant_spaces(const RenderInput& input) {
 }
 
 std::string mig_resource(std::string_view profile) {
-  // The device plugin writes "1g.10gb+me" as "mig-1g.10gb.me": '+' cannot stand in a resource's name.
+  // The device plugin writes "1g.10gb+me" as "mig-1g.10gb.me": '+' is not allowed in a resource name.
   std::string name = "mig-" + std::string(profile);
   std::replace(name.begin(), name.end(), '+', '.');
   return std::string(kResourcePrefix) + label_value(name);

@@ -15,8 +15,8 @@ TEST(KubeServices, NamesBecomeLabels) {
   EXPECT_EQ(label_value("NVIDIA H100\n"), "NVIDIA-H100");
 }
 
-// Accepted and refused as k8s.io/apimachinery's validation tests do.
-TEST(KubeServices, LabelsAreJudgedAsTheApiServerDoes) {
+// Accepted and rejected as in k8s.io/apimachinery's validation tests.
+TEST(KubeServices, LabelsAreValidatedLikeTheApiServer) {
   for (const char* good : {"simple", "now-with-dashes", "1-starts-with-num", "1234", "simple/simple",
                            "now.with.dots/simple", "Uppercase.Is.OK-123", "example.com/a_b.c"}) {
     EXPECT_TRUE(is_label_key(good)) << good;
@@ -31,7 +31,7 @@ TEST(KubeServices, LabelsAreJudgedAsTheApiServerDoes) {
   for (const char* bad : {"a space", "-a", "a:", "a/b", "a\n"}) EXPECT_FALSE(is_label_value(bad)) << bad;
 }
 
-TEST(KubeServices, TaintsAreTakenApart) {
+TEST(KubeServices, TaintsAreParsed) {
   const auto full = parse_taint("nvidia.com/gpu=training:NoSchedule");
   ASSERT_TRUE(full.has_value());
   EXPECT_EQ(full->key, "nvidia.com/gpu");
@@ -54,7 +54,7 @@ TEST(KubeServices, QuantitiesAreExact) {
 }
 
 // GEP-2257: at most four parts of at most five digits each.
-TEST(KubeServices, DurationsAreTheGatewaysOwn) {
+TEST(KubeServices, DurationsFollowGatewayApi) {
   EXPECT_EQ(gateway_duration(Duration(300'000'000'000)), "300s");
   EXPECT_EQ(gateway_duration(Duration(90'500'000'000)), "1m30s500ms");
   EXPECT_EQ(gateway_duration(Duration(std::int64_t{360'000} * 1'000'000'000)), "100h");
@@ -62,7 +62,7 @@ TEST(KubeServices, DurationsAreTheGatewaysOwn) {
   EXPECT_EQ(whole_seconds(Duration(90'500'000'000)), 91);
 }
 
-TEST(KubeServices, MigResourcesAreTheDevicePlugins) {
+TEST(KubeServices, MigResourcesAreNamedLikeTheDevicePlugin) {
   EXPECT_EQ(mig_resource("1g.10gb"), "nvidia.com/mig-1g.10gb");
   EXPECT_EQ(mig_resource("1g.10gb+me"), "nvidia.com/mig-1g.10gb.me");
 }

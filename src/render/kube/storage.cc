@@ -1,4 +1,4 @@
-// Storage for pods: a class for each system and purpose, and each tenant's claims on its volumes.
+// Storage for pods: a class per system and purpose, and each tenant's claims on its volumes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string_view purpose_name(model::VolumePurpose purpose) {
   return "volume";
 }
 
-// A class serves all volumes of a purpose, but an NFS class one export.
+// A class serves all volumes of a purpose, except that an NFS class serves one export.
 bool shares_purpose(const model::StorageSpec& system, const model::VolumeSpec& volume) {
   if (system.kind.value != model::StorageKind::nfs) return false;
   const auto& volumes = system.volumes.value;
@@ -39,8 +39,8 @@ std::string class_name(const model::StorageSpec& system, const model::VolumeSpec
   return label_name(shares_purpose(system, volume) ? name + "-" + volume.name->text : name);
 }
 
-// Volumes of a system are spread over its servers; each is found by the name of the server's first storage port, as
-// the hosts mount it.
+// Volumes of a system are spread over its servers; each is mounted by the name of the server's first storage port, like
+// on the hosts.
 std::string server_of(const RenderInput& input, const model::StorageSpec& system, std::size_t volume) {
   const std::string& domain = input.cluster.spec().site->domain.value;
   const PoolPlan* pool = input.plan.pool(system.pool.value);
@@ -50,7 +50,7 @@ std::string server_of(const RenderInput& input, const model::StorageSpec& system
   return fmt::format("{}-sto1.{}", input.cluster.name_of(server), domain);
 }
 
-// Credentials stand in a Secret that someone who holds them makes.
+// Credentials are in a Secret that the site creates.
 void add_secrets(const model::StorageSpec& system, Value& parameters) {
   const std::string secret = label_name(system.name->text + "-csi");
   for (const char* use : {"provisioner", "controller-publish", "node-stage", "node-publish", "controller-expand"}) {
@@ -59,7 +59,7 @@ void add_secrets(const model::StorageSpec& system, Value& parameters) {
   }
 }
 
-// A driver of the site's own: what the cluster file knows, in its words.
+// A site-specific driver: parameters in the terms of the cluster file.
 Value nvme_parameters(const RenderInput& input, const model::StorageSpec& system, std::int64_t replicas) {
   const bool tls = system.security.value == model::StorageSecurity::tls;
   const bool lossless = input.cluster.spec().fabrics->storage->qos->lossless.value;
@@ -70,7 +70,7 @@ Value nvme_parameters(const RenderInput& input, const model::StorageSpec& system
   return parameters;
 }
 
-// By the drivers' own documentation; what they need and no design knows is left to their Secret or defaults.
+// From the drivers' documentation; parameters that are unknown at design time are left to their Secret or defaults.
 Value parameters_of(const RenderInput& input, const model::StorageSpec& system, std::size_t number) {
   const auto& volumes = system.volumes.value;
   const std::string name = number < volumes.size() ? volumes[number].name->text : "data";
@@ -106,7 +106,7 @@ Value parameters_of(const RenderInput& input, const model::StorageSpec& system, 
   return parameters;
 }
 
-// As the hosts mount it (target host).
+// Same options as on the hosts (target host).
 Value mount_options(const model::StorageSpec& system) {
   if (system.kind.value != model::StorageKind::nfs) return Value::list();
   Value options = Value::list({"vers=4.2", "nconnect=8", "hard", "noatime"});
@@ -122,14 +122,14 @@ Value storage_class(const RenderInput& input, const model::StorageSpec& system, 
     document.set("parameters", std::move(parameters));
   }
   if (Value options = mount_options(system); !options.empty()) document.set("mountOptions", std::move(options));
-  // Data outlives its claim; a volume is made where the pod that first asks for it runs.
+  // Data outlives its claim; a volume is created where the first pod that uses it runs.
   document.set("reclaimPolicy", "Retain");
   document.set("volumeBindingMode", "WaitForFirstConsumer");
   document.set("allowVolumeExpansion", true);
   return document;
 }
 
-// By the first volume of each purpose.
+// Ordered by the first volume of each purpose.
 std::vector<Value> classes_of(const RenderInput& input, const model::StorageSpec& system) {
   std::set<std::string> names;
   std::vector<Value> documents;
@@ -149,13 +149,13 @@ struct Claim {
   Bytes size;
 };
 
-// Whole terabytes, or gigabytes below one: a size that a person would have written.
+// Whole terabytes, or gigabytes below one: a round size.
 Bytes rounded(Bytes size) {
   const Bytes unit = size >= kTerabyte ? kTerabyte : kGigabyte;
   return std::max(unit * (size / unit), kGigabyte);
 }
 
-// Every tenant has an equal part of each volume, and all its claims together fit its quota.
+// Every tenant has an equal share of each volume, and all its claims together fit its quota.
 std::vector<Claim> claims_of(const RenderInput& input, const model::TenantSpec& tenant) {
   const model::Spec& spec = input.cluster.spec();
   const auto tenants = static_cast<std::int64_t>(spec.tenants->size());

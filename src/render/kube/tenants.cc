@@ -14,7 +14,7 @@ namespace {
 using kube_services::object;
 using kube_services::TenantSpace;
 
-// Every MIG resource that some pool with kubelets offers.
+// Every MIG resource of any pool with kubelets.
 std::set<std::string> mig_resources(const RenderInput& input) {
   std::set<std::string> names;
   for (const PoolPlan& pool : input.plan.pools()) {
@@ -24,7 +24,7 @@ std::set<std::string> mig_resources(const RenderInput& input) {
   return names;
 }
 
-// Whole GPUs under the names that the tenant's pools have for them.
+// Whole GPUs under the resource names of the tenant's pools.
 std::set<std::string> gpu_resources(const TenantSpace& space) {
   std::set<std::string> names;
   for (const PoolPlan* pool : space.pools) names.insert(kube_services::gpu_resource(*pool));
@@ -49,18 +49,18 @@ Value space_object(const TenantSpace& space) {
   labels.set(kube_services::kTenantLabel,
              kube_services::label_value(space.tenant == nullptr ? space.name : space.tenant->name->text));
   if (!space.services.empty()) labels.set(kExposeLabel, "frontend");
-  // RDMA needs the capability IPC_LOCK, which the baseline profile refuses. Where pods have it, the policy
-  // tenant-pods of Kyverno holds everything else of that profile.
+  // RDMA needs the capability IPC_LOCK, which the baseline profile forbids. If pods have it, the Kyverno policy
+  // tenant-pods enforces the rest of that profile.
   labels.set("pod-security.kubernetes.io/enforce", space.rdma ? "privileged" : "baseline");
   labels.set("pod-security.kubernetes.io/audit", space.rdma ? "baseline" : "restricted");
   labels.set("pod-security.kubernetes.io/warn", space.rdma ? "baseline" : "restricted");
   return out;
 }
 
-// GPUs of a tenant: what the file gives, and nothing of a kind that it does not name.
+// GPUs of a tenant: as in the file, and zero for kinds that it does not name.
 void gpu_bounds(const RenderInput& input, const TenantSpace& space, Value& hard) {
   const model::QuotaSpec* quota = space.tenant == nullptr ? nullptr : &space.tenant->quota.value;
-  if (quota != nullptr && !quota->gpus.has_value() && quota->mig->empty()) return;  // the file leaves GPUs open
+  if (quota != nullptr && !quota->gpus.has_value() && quota->mig->empty()) return;  // the file does not limit GPUs
   const bool given = quota != nullptr && quota->gpus.has_value();
   for (const std::string& resource : gpu_resources(space)) {
     const std::int64_t most = given ? quota->gpus.value : asked_by_services(input, space, resource);
@@ -89,7 +89,7 @@ Value quota_object(const RenderInput& input, const TenantSpace& space) {
       hard.set("persistentvolumeclaims", std::to_string(quota.volume_claims.value));
     }
   }
-  // Addresses of the frontend go to the gateway; node ports to the services that the cluster file names.
+  // Frontend addresses are for the gateway; node ports for the services that the cluster file names.
   hard.set("services.loadbalancers", "0");
   hard.set("services.nodeports", std::to_string(space.services.size()));
   Value out = object("v1", "ResourceQuota", "share", space.name);
@@ -108,8 +108,8 @@ Value bounds_object(const TenantSpace& space) {
   }
   for (const std::string& resource : resources) {
     bound.set(resource, std::to_string(most));
-    // A limit without a default becomes the default of every container that asks for none (the API server's
-    // SetDefaults_LimitRangeItem): without these zeros each helper container would hold GPUs.
+    // A limit without a default becomes the default of every container that requests none (the API server's
+    // SetDefaults_LimitRangeItem): without these zeros each helper container would get GPUs.
     fallback.set(resource, "0");
     request.set(resource, "0");
   }
@@ -127,7 +127,8 @@ Value rule(std::initializer_list<Value> groups, std::initializer_list<Value> res
       {{"apiGroups", Value::list(groups)}, {"resources", Value::list(resources)}, {"verbs", Value::list(verbs)}});
 }
 
-// What people of a tenant do in their namespace. Secrets come from the secret store, quotas and policies from here.
+// Permissions of a tenant's users in their namespace. Secrets come from the secret store, quotas and policies from
+// here.
 Value role_object(const TenantSpace& space) {
   const std::initializer_list<Value> all{"create", "delete", "get", "list", "patch", "update", "watch"};
   const std::initializer_list<Value> look{"get", "list", "watch"};

@@ -1,5 +1,5 @@
-// What stands in every tenant's namespace before its pods: the namespace itself, quota, bounds of containers, rights.
-// Part of the target kubernetes/scheduling; network policies are kube/policy.cc's.
+// Objects in every tenant's namespace besides its pods: the namespace itself, quota, container limits, RBAC. Part of
+// the target kubernetes/scheduling; network policies are in kube/policy.cc.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The target `kubernetes/training`: each job file as PyTorchJob, TrainJob or Indexed Job. They are alternatives: one
-// of them is applied.
+// The target `kubernetes/training`: each job file as PyTorchJob, TrainJob or Indexed Job. They are alternatives: apply
+// one of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ using kube_training::kRendezvousPort;
 using kube_training::PodForm;
 using kube_training::TrainingPod;
 
-constexpr std::int64_t kKeepSeconds = 86'400;  // finished jobs stay for a day, for whoever looks why
-// Exit statuses that no second try mends: wrong usage (sh, argparse), not executable, not found.
+constexpr std::int64_t kKeepSeconds = 86'400;  // finished jobs are kept for a day, for debugging
+// Exit codes for which a retry does not help: wrong usage (sh, argparse), not executable, not found.
 constexpr std::int64_t kHopeless[] = {2, 126, 127};
 constexpr std::string_view kIndexPath = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
 
@@ -24,7 +24,7 @@ bool wants(const RenderInput& input, std::string_view form) {
   return chosen == "all" || chosen == form;
 }
 
-// How many pods may fail before the job does: each as often as its ranks may be started again.
+// How many pods may fail before the job does: each as often as its ranks may be restarted.
 std::int64_t backoff_limit(const model::JobSpec& job) {
   return std::min<std::int64_t>(1'000'000, job.max_restarts.value * job.nodes.value);
 }
@@ -59,7 +59,7 @@ std::vector<Value> pytorch_job(const TrainingPod& pod) {
                                              {"spec", std::move(spec)}})};
 }
 
-// A runtime of the job's own: TrainJob's patches reach neither the image of a first container nor the scheduler.
+// A runtime for this job: TrainJob's patches cannot set the image of an init container or the scheduler.
 std::vector<Value> train_job(const TrainingPod& pod) {
   const model::JobSpec& job = pod.job();
   // JobSet names pods <job>-<replicated job>-<n>-<index> below a service of its own name.
@@ -110,7 +110,7 @@ Value failure_policy() {
   Value hopeless = Value::list();
   for (const std::int64_t status : kHopeless) hopeless.add(status);
   Value drained =
-      Value::map({{"action", "Ignore"},  // drained or preempted: not the job's fault
+      Value::map({{"action", "Ignore"},  // drained or preempted: not a failure of the job
                   {"onPodConditions", Value::list({Value::map({{"type", "DisruptionTarget"}, {"status", "True"}})})}});
   Value wrong =
       Value::map({{"action", "FailJob"},
@@ -141,7 +141,7 @@ std::vector<Value> indexed_job(const TrainingPod& pod) {
   if (pod.deadline_seconds() > 0) spec.set("activeDeadlineSeconds", pod.deadline_seconds());
   Value ports = Value::list({Value::map({{"name", "rendezvous"}, {"port", kRendezvousPort}})});
   Value service_spec = Value::map({{"clusterIP", "None"},
-                                   {"publishNotReadyAddresses", true},  // ranks meet before any is ready
+                                   {"publishNotReadyAddresses", true},  // ranks connect before any is ready
                                    {"selector", Value::map({{"batch.kubernetes.io/job-name", pod.name()}})},
                                    {"ports", std::move(ports)}});
   return {pod.rank_config_map(),

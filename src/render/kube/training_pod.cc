@@ -12,12 +12,12 @@ namespace weft::render::kube_training {
 namespace {
 
 constexpr std::size_t kLongestLabel = 63;
-// The kubelet, the operators' pods and the page cache need their part of the server.
+// Reserved for the kubelet, the operators' pods and the page cache.
 constexpr std::int64_t kCorePercent = 90;
 constexpr std::int64_t kMemoryPercent = 85;
 constexpr std::string_view kSlurmJob = "slurmjob.slinky.slurm.net/";  // slurm-bridge's annotations
 
-// Kubernetes reads $(NAME) in commands and variables; doubled, it stays as it is.
+// Kubernetes expands $(NAME) in commands and variables; doubled, it stays literal.
 std::string literal(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -100,7 +100,7 @@ Value TrainingPod::metadata(const std::string& object_name, bool queued) const {
   return out;
 }
 
-// slurm-bridge turns the pods into a job of Slurm's with these.
+// slurm-bridge uses these to turn the pods into a Slurm job.
 void TrainingPod::add_slurm_annotations(Value& annotations) const {
   if (input_.plan.pod_scheduler().empty()) return;
   const auto add = [&](std::string_view key, std::string_view value) {
@@ -123,7 +123,7 @@ Value TrainingPod::networks() const {
 Value TrainingPod::template_metadata() const {
   Value annotations = Value::map({{"sidecar.istio.io/inject", "false"}});
   if (!pool_.rails.empty()) annotations.set("k8s.v1.cni.cncf.io/networks", write_json_line(networks()));
-  // Servers of one unit if there is room in one, else as few units as it takes.
+  // Servers of one unit if it has enough capacity, otherwise as few units as possible.
   const bool backend = !interfaces(pool_, model::FabricKind::backend).empty();
   if (is_kubernetes_owner(input_) && backend)
     annotations.set("kueue.x-k8s.io/podset-preferred-topology", std::string(kUnitLabel));
@@ -157,7 +157,7 @@ Value TrainingPod::resources() const {
                   {"cpu", std::to_string(std::max<std::int64_t>(1, share(server.cores.value, kCorePercent)))},
                   {"memory", gibibytes(share(server.memory->count(), kMemoryPercent))}});
   for (const RailPlan& rail : pool_.rails) limits.set(std::string(kResourcePrefix) + rail.resource, "1");
-  // Equal requests make the pod Guaranteed: whole cores next to its GPUs and NICs.
+  // Equal requests make the pod Guaranteed: whole cores close to its GPUs and NICs.
   return Value::map({{"limits", limits}, {"requests", limits}});
 }
 
@@ -259,7 +259,7 @@ Value TrainingPod::spec(const PodForm& form) const {
   if (job_.priority.has_value()) out.set("priorityClassName", dns_label(job_.priority.value));
   out.set("nodeSelector", Value::map({{std::string(kPoolLabel), pool_.name()}}));
   if (Value list = kube::tolerations_of(pool_); !list.empty()) out.set("tolerations", std::move(list));
-  // Ranks write a checkpoint when they are told to stop.
+  // Ranks write a checkpoint on SIGTERM.
   constexpr std::int64_t kSecond = 1'000'000'000;
   const std::int64_t write = input_.cluster.spec().workload->checkpoint_time->count() / kSecond;
   out.set("terminationGracePeriodSeconds", std::max<std::int64_t>(30, write));

@@ -1,6 +1,6 @@
-// The pod of a training job, the same in every form the job takes: GPUs, a virtual function on each rail, the fabrics'
-// environment, data, shared memory, and a first container that writes which rank has which address. Internal to the
-// target `kubernetes/training`.
+// The pod of a training job, the same for every kind of job object: GPUs, a virtual function per rail, the fabrics'
+// environment, data, shared memory, and an init container that writes the address of each rank. Internal to the target
+// `kubernetes/training`.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace weft::render::kube_training {
 
-inline constexpr int kRendezvousPort = 29500;  // torchrun's usual
+inline constexpr int kRendezvousPort = 29500;  // torchrun's default
 inline constexpr std::string_view kRankFolder = "/etc/weft";
 
-// Where a pod finds its number among the job's: the downward API's name for it.
+// Where a pod reads its index within the job: the downward API field.
 struct PodForm {
-  std::string_view container;   // name the controller knows the main container by
+  std::string_view container;   // name that the controller expects for the main container
   std::string_view index_path;  // "metadata.labels['...']"
-  std::string rendezvous;       // host and port where ranks meet
-  std::string_view restart;     // restartPolicy of the pod; "" where another field says
+  std::string rendezvous;       // host and port of the rendezvous
+  std::string_view restart;     // restartPolicy of the pod; "" if another field sets it
 };
 
 class TrainingPod {
@@ -31,11 +31,11 @@ class TrainingPod {
   [[nodiscard]] const std::string& name() const { return job_.name->text; }
   [[nodiscard]] std::string space() const;       // namespace
   [[nodiscard]] std::string rank_map() const;    // name of the ConfigMap with the script
-  [[nodiscard]] std::string queue_name() const;  // Kueue's LocalQueue
+  [[nodiscard]] std::string queue_name() const;  // Kueue LocalQueue
   [[nodiscard]] bool elastic() const { return job_.min_nodes.value < job_.nodes.value; }
   [[nodiscard]] std::int64_t deadline_seconds() const;  // 0: none
 
-  // metadata of an object of the job; with the queue where one is used.
+  // metadata of an object of the job, with the queue if one is used.
   [[nodiscard]] Value metadata(const std::string& object_name, bool queued) const;
   [[nodiscard]] Value template_metadata() const;
   [[nodiscard]] Value spec(const PodForm& form) const;
@@ -58,9 +58,9 @@ class TrainingPod {
   const PoolPlan& pool_;
 };
 
-// A name as a DNS label (RFC 1123), as every Kubernetes target writes it.
+// A name as a DNS label (RFC 1123), as in every Kubernetes target.
 [[nodiscard]] std::string dns_label(std::string_view text);
-// The script that the first container runs.
+// The script that the init container runs.
 [[nodiscard]] std::string_view rank_script();
 
 }  // namespace weft::render::kube_training

@@ -1,4 +1,4 @@
-// Acceptance: the tables of this cluster, fio and nccl-tests jobs, and the page that says what passes.
+// Acceptance: the tables of this cluster, fio and nccl-tests jobs, and the page with the pass criteria.
 #include "render/monitoring/acceptance.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ void add_file(FileSink& sink, const std::string& path, std::string content, std:
             .install = std::string(kFolder) + path,
             .apply = runs ? fmt::format("sh {}{}", kFolder, path) : std::string(),
             .mode = runs ? "0755" : "0644",
-            .risk = Risk::traffic,  // tests load fabrics, GPUs and storage to the full
+            .risk = Risk::traffic,  // tests fully load fabrics, GPUs and storage
             .stage = Stage::acceptance,
             .sources = {"pools", "fabrics", "storage", "workload"}});
 }
@@ -34,7 +34,7 @@ std::string listed(const std::vector<std::string>& words, std::string_view separ
   return out.empty() ? "-" : out;
 }
 
-// Decimal gigabits of megabits: "400", "2.5".
+// Megabits as decimal gigabits: "400", "2.5".
 std::string gigabits_text(std::int64_t megabits) {
   if (megabits % 1000 == 0) return fmt::format("{}", megabits / 1000);
   return fmt::format("{}.{}", megabits / 1000, megabits % 1000 / 100);
@@ -60,7 +60,7 @@ std::string hosts_table(const Watch& watch) {
       for (const model::PortId port : cluster.ports_of(id)) {
         if (cluster.port(port).fabric == model::FabricKind::oob || cluster.port(port).address == Ipv4{}) continue;
         if (!ports.empty()) ports += ',';
-        // Links that are joined have their address on the bond.
+        // Bonded links have their address on the bond.
         const bool frontend = cluster.port(port).fabric == model::FabricKind::frontend;
         ports += (frontend ? front : cluster.port_name(port)) + "=" + to_text(cluster.port(port).address);
       }
@@ -126,14 +126,14 @@ std::string storage_table(const std::vector<StorageLimits>& limits) {
   return out;
 }
 
-// An address of every fabric, for the proof that the others do not reach it.
+// One address per fabric, for the test that the other fabrics cannot reach it.
 std::string foreign_addresses(const Watch& watch) {
   const model::Cluster& cluster = watch.cluster();
   std::string out;
   for (const model::FabricKind fabric :
        {model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend, model::FabricKind::oob}) {
     Ipv4 found;
-    // From the end: storage and control servers, which computing ones share no other fabric with.
+    // From the end: storage and control servers, which share no other fabric with compute servers.
     for (auto pool = watch.plan().pools().rbegin(); pool != watch.plan().pools().rend() && found == Ipv4{}; ++pool) {
       const auto last = static_cast<model::DeviceId>(model::index_of(pool->group->first) + pool->group->count - 1);
       found = watch::first_address(cluster, last, fabric);
@@ -156,7 +156,7 @@ std::string rdma_flags(const Watch& watch) {
     const Environment environment = watch.plan().environment(pool, false);
     const std::string index = value_in(environment, "NCCL_IB_GID_INDEX");
     const std::string traffic = value_in(environment, "NCCL_IB_TC");
-    // The file's own values are free text: only numbers go on a command line.
+    // Values from the file are free text: only numbers are used on a command line.
     const auto number = [](const std::string& text) {
       return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
     };

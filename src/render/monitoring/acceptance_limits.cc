@@ -7,7 +7,7 @@ namespace {
 
 struct Links {
   std::vector<std::string> devices;
-  std::int64_t mbps = 0;  // of one
+  std::int64_t mbps = 0;  // of one link
   std::int64_t sum = 0;
 };
 
@@ -47,7 +47,7 @@ std::vector<PoolLimits> pool_limits(const watch::Watch& watch) {
     limits.backend_least = share(backend.mbps, port_percent(watch, model::FabricKind::backend));
     limits.storage_least = share(storage.mbps, port_percent(watch, model::FabricKind::storage));
     if (pool.has_gpus() && pool.spec->mig.value.empty()) {
-      const std::int64_t network = backend.sum / 8;  // MB/s of all ports together
+      const std::int64_t network = backend.sum / 8;  // MB/s, all ports
       const bool nvlink = pool.gpu->nvlink_bandwidth.has_value() && pool.server->gpus.value > 1;
       // nvlink_bandwidth counts both directions.
       const std::int64_t one_way = nvlink ? pool.gpu->nvlink_bandwidth->per_second.count() / 2'000'000 : 0;
@@ -62,7 +62,7 @@ std::vector<PoolLimits> pool_limits(const watch::Watch& watch) {
 }
 
 std::vector<StorageLimits> storage_limits(const watch::Watch& watch) {
-  std::int64_t node_links = 0;  // bytes a second of the slowest client
+  std::int64_t node_links = 0;  // bytes per second of the slowest client
   std::int64_t all_links = 0;
   for (const PoolPlan& pool : watch.plan().pools()) {
     if (pool.spec->role.value == model::PoolRole::storage || !pool.has_gpus()) continue;

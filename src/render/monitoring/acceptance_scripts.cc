@@ -1,5 +1,5 @@
-// The scripts of the acceptance test. They take everything of the cluster from the tables beside them; no name of it
-// stands in them.
+// The scripts of the acceptance test. All cluster-specific data is read from the tables beside them; the scripts
+// contain no names from the cluster.
 #include <array>
 
 #include "base/asset.h"

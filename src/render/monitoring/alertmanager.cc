@@ -1,4 +1,4 @@
-// Alertmanager: who is told what, and which alerts are only the echo of another.
+// Alertmanager: routing of alerts to receivers, and inhibition of alerts that are symptoms of another.
 #include <fmt/format.h>
 
 #include "base/asset.h"
@@ -9,7 +9,8 @@
 namespace weft::render {
 namespace {
 
-// Who looks after what. The label fabric of an alert decides; what has none of the four belongs to the platform.
+// Teams and their fabrics. The label fabric of an alert decides; alerts without one of the four go to the platform
+// team.
 struct Team {
   std::string_view name;
   std::string_view fabrics;  // regular expression
@@ -76,7 +77,7 @@ struct Inhibition {
   std::vector<std::string_view> equal;
 };
 
-// What follows from something that is already told.
+// Symptoms of a problem for which an alert fires already.
 const std::vector<Inhibition>& inhibitions() {
   static const std::vector<Inhibition> kRules = {
       {"LeafUnreachable", "Rdma.*", {"fabric", "pool", "unit", "device"}},
@@ -130,7 +131,7 @@ void render_alertmanager(const RenderInput& input, FileSink& sink) {
             .group = "prometheus",
             .stage = Stage::monitoring,
             .sources = {"fabrics", "operations"}});
-  // Go templates: no text of the cluster file is in them.
+  // Go templates: they contain no text from the cluster file.
   sink.add({.path = "alertmanager/templates/weft.tmpl",
             .content = std::string(asset<"render/monitoring/alertmanager.tmpl">()),
             .consumer = "Alertmanager",

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kRunbook = "runbooks.md#";
 
-// What Prometheus makes of an annotation, for the templates that alerts here use.
+// The expansion of an annotation by Prometheus, for the templates that alerts here use.
 std::string expanded(std::string text, const AlertCase& which) {
   for (const auto& [name, value] : which.labels) {
     std::string label = "{{ $labels.";

@@ -1,5 +1,5 @@
-// An alert as one value: the rule, what a person does about it, and the cases that prove it. From a list of these come
-// the rules file, its promtool tests and the runbook, so that none of the three can be without the others.
+// An alert as one value: the rule, the operator's response, and its test cases. The rules file, its promtool tests and
+// the runbook are all generated from a list of these, so none can be missing.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace weft::render::watch {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// One input series of a promtool test: "up{job=\"node\"}" and values in promtool's notation, one a minute.
+// One input series of a promtool test: "up{job=\"node\"}" and values in promtool notation, one per minute.
 struct TestSeries {
   std::string series;
   std::string values;
@@ -22,9 +22,9 @@ struct TestSeries {
 
 struct AlertCase {
   std::vector<TestSeries> series;
-  std::string at;       // when the rule is asked: "40m"
-  Labels labels{};      // of the alert that then fires, without those the rule adds; unused when it is silent
-  std::string value{};  // what stands for {{ $value }} in its texts
+  std::string at;       // when the rule is evaluated: "40m"
+  Labels labels{};      // of the alert that then fires, without those the rule adds; unused if it does not fire
+  std::string value{};  // replaces {{ $value }} in its texts
   bool fires = true;
 };
 
@@ -32,8 +32,8 @@ struct Alert {
   std::string name;
   std::string expr;
   std::string wait{};      // "for"
-  std::string severity{};  // critical: somebody gets up; warning: today; info: on the dashboard
-  std::string fabric{};    // backend, storage, frontend, oob or host; "" when the series carry the label themselves
+  std::string severity{};  // critical: page on-call; warning: handle today; info: dashboard only
+  std::string fabric{};    // backend, storage, frontend, oob or host; "" if the series have the label already
   std::string summary{};   // may use {{ $labels.x }}
   std::string description{};
   std::string action{};  // for the runbook
@@ -42,7 +42,7 @@ struct Alert {
 
 struct AlertGroup {
   std::string_view name;    // of the group and its file
-  std::string_view source;  // where the metric names and limits are from; lines of the file's heading
+  std::string_view source;  // source of the metric names and limits; lines of the file header
   std::vector<Alert> alerts;
 };
 
@@ -63,7 +63,7 @@ void add_pause_alerts(const Watch& watch, std::vector<Alert>& out);
 void add_port_alerts(const Watch& watch, std::vector<Alert>& out);
 void add_switch_alerts(const Watch& watch, std::vector<Alert>& out);
 
-// What the cluster was designed to have, as series that alerts compare with.
+// Designed values, as series that alerts compare with.
 [[nodiscard]] std::vector<RecordingRule> designed_rules(const Watch& watch);
 [[nodiscard]] std::vector<RecordingRule> derived_rules(const Watch& watch);
 
@@ -71,10 +71,10 @@ void add_switch_alerts(const Watch& watch, std::vector<Alert>& out);
 [[nodiscard]] Value tests_document(const AlertGroup& group);
 [[nodiscard]] std::string runbooks_text(const Watch& watch, const std::vector<AlertGroup>& groups);
 
-// A case in which the rule fires with these labels, and one in which it does not.
+// A case in which the rule fires with these labels, and one in which it does not fire.
 [[nodiscard]] AlertCase fires(std::vector<TestSeries> series, std::string at, Labels labels, std::string value = {});
 [[nodiscard]] AlertCase silent(std::vector<TestSeries> series, std::string at);
-// "{a="1",b="2"}" of a series.
+// The "{a="1",b="2"}" part of a series.
 [[nodiscard]] std::string selector(const Labels& labels);
 
 }  // namespace weft::render::watch

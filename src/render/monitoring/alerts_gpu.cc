@@ -1,4 +1,4 @@
-// Alerts on GPUs: the six limits of the deployment guide, then what ends a job or a board.
+// Alerts on GPUs: the six limits of the deployment guide, then errors that end a job or require replacing a board.
 #include <fmt/format.h>
 
 #include "render/monitoring/alerts.h"
@@ -12,7 +12,7 @@ constexpr std::string_view kSource =
     "KempnerInstitute/kempnerpulse #11). XID_ERRORS keeps its last value (dcgm-exporter #500): only a change\n"
     "counts. Peak power and NVLink bandwidth per pool come from the catalog (recording.yml).";
 
-// XIDs that a program's own mistake raises: 13 and 31 bad access, 43 stopped processing, 45 torn down, 94 contained
+// XIDs caused by application errors: 13 and 31 bad access, 43 stopped processing, 45 torn down, 94 contained
 // (docs.nvidia.com/deploy/xid-errors).
 constexpr std::string_view kProgramXids =
     "DCGM_FI_DEV_XID_ERRORS == 13 or DCGM_FI_DEV_XID_ERRORS == 31 or "
@@ -37,7 +37,7 @@ class GpuAlerts {
   [[nodiscard]] TestSeries series(std::string_view metric, std::string values) const {
     return {std::string(metric) + selector(labels_), std::move(values)};
   }
-  // A simple alert: one series, fires with `bad`, silent with `good`, both held for two hours.
+  // A simple alert: one series, fires with `bad`, does not fire with `good`, both constant for two hours.
   void add(Alert alert, std::string_view metric, std::string bad, std::string good, const std::string& at,
            std::string value) {
     alert.fabric = "host";
@@ -90,7 +90,7 @@ class GpuAlerts {
     const TestSeries left = series("DCGM_FI_DEV_FB_FREE", "20000+0x90");
     idle.cases = {fires({series("DCGM_FI_DEV_GPU_UTIL", "35+0x90"), job, left}, "65m", labels_, "35"),
                   silent({series("DCGM_FI_DEV_GPU_UTIL", "96+0x90"), job, left}, "65m"),
-                  // Idle, and no job holds memory: nobody waits.
+                  // Idle, and no job has allocated memory: nothing is waiting.
                   silent({series("DCGM_FI_DEV_GPU_UTIL", "0+0x90"), series("DCGM_FI_DEV_FB_USED", "600+0x90"),
                           series("DCGM_FI_DEV_FB_FREE", "79400+0x90")},
                          "65m")};
@@ -125,7 +125,7 @@ class GpuAlerts {
   }
 
   void add_power() {
-    const std::int64_t tdp = pool_.gpu->tdp->count() / 1000;  // milliwatts
+    const std::int64_t tdp = pool_.gpu->tdp->count() / 1000;  // from milliwatts
     add({.name = "GpuPowerAboveTdp",
          .expr = "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m]) > on (pool) group_left () weft:gpu_tdp:watts",
          .wait = "5m",

@@ -87,7 +87,7 @@ void add_system(std::vector<Alert>& out) {
 void add_services(std::vector<Alert>& out) {
   const Labels site = {{"instance", "https://chat.internal"}, {"job", "https"}};
   const std::string series = "probe_ssl_earliest_cert_expiry" + selector(site);
-  // promtool's clock begins at 0: a certificate that runs out after 10 days, and one after 90.
+  // promtool's clock starts at 0: a certificate that expires after 10 days, and one after 90.
   out.push_back(
       {.name = "CertificateExpires",
        .expr = fmt::format("(probe_ssl_earliest_cert_expiry - time()) / 86400 < {}", kCertificateDays),

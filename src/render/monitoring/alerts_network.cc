@@ -1,5 +1,4 @@
-// Alerts on the fabrics: what the lossless class does (pauses, drops, marks). Ports and switches have files of their
-// own.
+// Alerts on the lossless class of the fabrics (pauses, drops, marks). Ports and switches have files of their own.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -20,9 +19,9 @@ constexpr std::string_view kSource =
     "to a fraction of time.";
 
 struct Example {
-  Labels port;     // of a host's netdev series
-  Labels rdma;     // of the same port's RDMA device
-  Labels at_leaf;  // of a switch's port
+  Labels port;     // labels of a host's netdev series
+  Labels rdma;     // labels of the same port's RDMA device
+  Labels at_leaf;  // labels of a switch port
 };
 
 Example example_of(const Watch& watch, const FabricWatch& fabric) {
@@ -191,7 +190,7 @@ void add_marks(const Watch& watch, std::vector<Alert>& out) {
     const Labels labels = example_of(watch, fabric).rdma;
     const TestSeries packets{"node_infiniband_port_packets_received_total" + selector(labels), "0+6000000x60"};
     const std::string marked = "node_infiniband_np_ecn_marked_roce_packets_received_total" + selector(labels);
-    const std::int64_t limit = 60000 * fabric.ecn_percent;  // of 6,000,000 a minute
+    const std::int64_t limit = 60000 * fabric.ecn_percent;  // of 6,000,000 per minute
     const std::int64_t share = std::min<std::int64_t>(fabric.ecn_percent * 2, 100);
     if (share > fabric.ecn_percent) {
       cases.push_back(

@@ -1,4 +1,4 @@
-// Alerts on the lifeline: BMCs, the out-of-band switches, power strips and feeds.
+// Alerts on the out-of-band network: BMCs, out-of-band switches, PDUs and power feeds.
 #include <fmt/format.h>
 
 #include "render/monitoring/alerts.h"
@@ -86,7 +86,7 @@ void add_power(const Watch& watch, std::vector<Alert>& out) {
     break;
   }
   if (model == nullptr) return;
-  const std::int64_t rating = model->rating->count() / 1000;  // watts
+  const std::int64_t rating = model->rating->count() / 1000;  // from milliwatts to watts
   const Labels labels = {
       {"feed", "A"}, {"instance", "pdu1"}, {"job", "pdu"}, {"model", model->id->text}, {"rack", "r1"}};
   const std::string series = "rPDU2DeviceStatusPower" + selector(labels);

@@ -6,7 +6,7 @@
 namespace weft::render::watch {
 namespace {
 
-// A counter that fires above so many in a window, by NVSentinel's table.
+// A counter that fires above this limit within a window, from NVSentinel's table.
 struct Counter {
   std::string_view alert;
   std::string_view metric;
@@ -67,11 +67,11 @@ Labels rdma_example(const Watch& watch) {
 }
 
 void add_counter(const Counter& counter, const std::string& select, const Labels& labels, std::vector<Alert>& out) {
-  // promtool's samples come once a minute; a window of one minute holds one of them and no increase.
+  // promtool has one sample per minute; a window of one minute contains a single sample and no increase.
   const bool short_window = counter.window == "1m";
   const std::string window(short_window ? "2m" : counter.window);
   const int limit = short_window ? 2 * counter.limit : counter.limit;
-  const int bad = counter.function == "rate" ? 120 * (counter.limit + 1) : 2 * (counter.limit + 1);  // a minute
+  const int bad = counter.function == "rate" ? 120 * (counter.limit + 1) : 2 * (counter.limit + 1);  // per minute
   const std::string series = std::string(counter.metric) + selector(labels);
   out.push_back(
       {.name = std::string(counter.alert),
@@ -139,7 +139,7 @@ void add_flaps(std::vector<Alert>& out) {
        .cases = {fires({{series, "1+1x90"}}, "12m", labels), silent({{series, "1+0x90"}}, "12m")}});
 }
 
-// Error correction of Ethernet ports: a line carries its nominal bits every second, traffic or not.
+// FEC of Ethernet ports: a link carries its nominal bit rate at all times, with or without traffic.
 void add_correction(const Watch& watch, std::vector<Alert>& out) {
   std::vector<AlertCase> raw_cases;
   std::string raw;
@@ -151,7 +151,7 @@ void add_correction(const Watch& watch, std::vector<Alert>& out) {
                        raw.empty() ? "" : "\nor ", kind, fabric.speed.count(), kRawErrorRatio);
     const Labels labels = {{"device", "port1"}, {"fabric", kind}, {"instance", "host1"}, {"job", "node"}};
     const std::string series = "node_ethtool_received_corrected_bits_phy" + selector(labels);
-    const std::int64_t at_limit = fabric.speed.count() / 100'000 * 24 / 10 * 60;  // bits a minute
+    const std::int64_t at_limit = fabric.speed.count() / 100'000 * 24 / 10 * 60;  // bits per minute
     raw_cases.push_back(fires({{series, fmt::format("0+{}x60", at_limit * 2)}}, "20m", labels, "4.8e-05"));
     raw_cases.push_back(silent({{series, fmt::format("0+{}x60", at_limit / 10)}}, "20m"));
   }

@@ -1,4 +1,4 @@
-// Recording rules: what was designed, as series; and shares that alerts and dashboards both use.
+// Recording rules: designed values as series, and ratios that both alerts and dashboards use.
 #include <fmt/format.h>
 
 #include <map>
@@ -26,7 +26,7 @@ void add_pools(const Watch& watch, std::vector<RecordingRule>& out) {
   }
 }
 
-// The number stands in a label of the switch's target; a rule turns each number that occurs into a value.
+// The number is in a label of the switch's target; a rule converts each number that occurs into a value.
 void add_sessions(const Watch& watch, std::vector<RecordingRule>& out) {
   std::set<std::uint32_t> numbers;
   for (const model::DeviceGroup& group : watch.cluster().groups()) {

@@ -1,4 +1,4 @@
-// Alerts on who gets GPUs and when: Slurm's queue and nodes, Kubernetes' pods and nodes.
+// Alerts on GPU scheduling: Slurm's queue and nodes, Kubernetes pods and nodes.
 #include <fmt/format.h>
 
 #include "render/monitoring/alerts.h"

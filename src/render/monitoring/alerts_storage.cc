@@ -1,4 +1,4 @@
-// Alerts on storage as its clients see it: paths, latency, space, and the servers behind it.
+// Alerts on storage as its clients see it: paths, latency, space, and the storage servers.
 #include <fmt/format.h>
 
 #include "render/monitoring/alerts.h"
@@ -62,7 +62,7 @@ void add_paths(const PoolPlan& pool, std::vector<Alert>& out) {
          .cases = {
              fires({{live, fmt::format("{}+0x60", links - 1)}, remote}, "20m", labels, fmt::format("{}", links - 1)),
              silent({{live, fmt::format("{}+0x60", links)}, remote}, "20m"),
-             // A drive in the server has one path and is no storage system.
+             // A local drive has one path and is not a storage system.
              silent({{live, "1+0x60"}}, "20m")}});
   }
   out.push_back(
@@ -93,7 +93,7 @@ void add_block_latency(std::vector<Alert>& out) {
        .description = "{{ $labels.instance }} {{ $labels.device }}: read latency is {{ $value | printf \"%.1f\" }} ms.",
        .action = "One host: check its rails and paths. All hosts: check the storage system (queue depth, a failed "
                  "controller, a rebuild). If PfcPauseStorm fires on the storage fabric too, the cause is incast.",
-       // 60 s of read time a minute over 6,000 reads: 10 ms each.
+       // 60 s of read time per minute over 6,000 reads: 10 ms each.
        .cases = {fires({{busy, "0+60x60"}, {done, "0+6000x60"}}, "40m", labels, "10.0"),
                  silent({{busy, "0+1.2x60"}, {done, "0+6000x60"}}, "40m")}});
 }

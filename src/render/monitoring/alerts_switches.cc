@@ -1,4 +1,4 @@
-// Alerts on switches and on paths through a fabric: sessions against their designed number, ports, probes.
+// Alerts on switches and on paths through a fabric: sessions compared with the design, ports, probes.
 #include <fmt/format.h>
 
 #include "render/monitoring/alerts.h"
@@ -6,7 +6,7 @@
 namespace weft::render::watch {
 namespace {
 
-// A switch of an Ethernet fabric that has sessions, for the tests; kNone where there is none.
+// A switch of an Ethernet fabric with sessions, for the tests; kNone if there is none.
 model::DeviceId switch_with_sessions(const Watch& watch) {
   for (const model::DeviceGroup& group : watch.cluster().groups()) {
     if (group.kind != model::DeviceKind::network_switch || group.count == 0 || group.fabric == model::FabricKind::oob)

@@ -1,5 +1,5 @@
-// Grafana dashboards as data: panels that flow into rows, each with its unit and the limit its alert fires at. The JSON
-// model is the classic one, which every Grafana from 9 on reads.
+// Grafana dashboards as data: panels laid out in rows, each with its unit and its alert threshold. Uses the classic
+// JSON model, supported by Grafana 9 and later.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct Panel {
   std::string type;  // timeseries, stat, table, bargauge
   std::string unit;  // Grafana's name: percent, Bps, celsius
   std::vector<Query> queries;
-  // Where it turns red; `below` turns red under the limit instead of over it.
+  // Threshold above which it turns red; with `below`, under which it turns red.
   bool limited = false;
   double limit = 0;
   bool below = false;
@@ -36,7 +36,7 @@ class Dashboard {
 
   void row(std::string title);
   void add(Panel panel);
-  // A variable whose values are those of a label: $name in queries, several at once, all by default.
+  // A variable with the values of a label: $name in queries, multi-value, all by default.
   void variable(std::string name, std::string label, std::string metric);
   [[nodiscard]] Value value() const;
 

@@ -1,4 +1,4 @@
-// Dashboards of what computes: the whole cluster on one page, GPUs, jobs.
+// Compute dashboards: the whole cluster on one page, GPUs, jobs.
 #include <fmt/format.h>
 
 #include "render/monitoring/dashboards.h"

@@ -13,7 +13,7 @@ struct Column {
   std::string_view oid;
   std::string_view type;
   std::string_view help;
-  std::string_view second_index{};  // beside ifIndex
+  std::string_view second_index{};  // in addition to ifIndex
 };
 
 Value column_value(const Column& column, bool of_port) {

@@ -1,4 +1,4 @@
-// Grafana: dashboards and what it is provisioned with.
+// Grafana: dashboards and provisioning.
 #include <fmt/format.h>
 
 #include "render/core/targets.h"
@@ -75,7 +75,7 @@ void render_grafana(const RenderInput& input, FileSink& sink) {
   const auto add = [&](const char* name, const watch::Dashboard& dashboard) {
     RenderedFile file = grafana_file(fmt::format("grafana/dashboards/{}.json", name), write_json(dashboard.value()),
                                      fmt::format("{}/{}.json", kDashboards, name));
-    file.apply.clear();  // read again every minute
+    file.apply.clear();  // reloaded every minute
     file.risk = Risk::none;
     sink.add(std::move(file));
   };

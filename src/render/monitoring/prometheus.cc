@@ -1,4 +1,4 @@
-// Prometheus: configuration, targets, rules with their tests, runbooks, and what exporters need.
+// Prometheus: configuration, targets, rules with their tests, runbooks, and exporter configuration.
 #include <fmt/format.h>
 
 #include "render/core/targets.h"
@@ -14,8 +14,8 @@ using watch::Watch;
 constexpr std::string_view kFolder = "/etc/prometheus/";
 constexpr std::string_view kReload =
     "promtool check config /etc/prometheus/prometheus.yml && systemctl reload prometheus";
-// Series that a GPU server of eight GPUs and ten ports gives, exporters as configured here; and what one Prometheus of
-// 64 GB holds. Estimates, for a remark alone.
+// Series of a GPU server with eight GPUs and ten ports, with the exporters configured here; and the capacity of one
+// Prometheus with 64 GB. Estimates, only for a note.
 constexpr std::size_t kSeriesPerServer = 6000;
 constexpr std::size_t kSeriesPerPrometheus = 10'000'000;
 
@@ -69,7 +69,7 @@ Value configuration(const Watch& watch, std::vector<ScrapeJob>& jobs, bool lifel
        {"scrape_configs", std::move(scrapes)}});
 }
 
-// What somebody who installs it must see to, as lines of the heading.
+// Installation steps for the operator, as lines of the header.
 std::string conditions(const Watch& watch, bool alone) {
   std::string out = "Prometheus of the control plane.";
   if (alone) out += "\nThere are no jump hosts: it needs a route to the out-of-band network.";

@@ -12,7 +12,7 @@ Labels server_labels(const Watch& watch, model::DeviceId id, const PoolPlan& poo
           {"unit", watch.unit_name(id)}};
 }
 
-// Series of an interface get the fabric that its name stands for.
+// Series of an interface get the fabric implied by its name.
 Value fabric_from_device() {
   Value rules = Value::list();
   const std::pair<const char*, const char*> kNames[] = {
@@ -107,7 +107,7 @@ void add_kubernetes_job(const Watch& watch, std::vector<ScrapeJob>& out) {
   out.push_back(std::move(job));
 }
 
-// One server that is on the fabric asks all of its switches (infiniband-exporter calls ibqueryerrors).
+// One server on the fabric queries all of its switches (infiniband-exporter calls ibqueryerrors).
 void add_infiniband_job(const Watch& watch, std::vector<ScrapeJob>& out) {
   ScrapeJob job{.name = "infiniband", .config = Value::map({{"scrape_interval", "60s"}, {"scrape_timeout", "50s"}})};
   for (const FabricWatch& fabric : watch.fabrics()) {

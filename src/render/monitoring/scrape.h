@@ -1,5 +1,5 @@
-// Scrape jobs and their targets. Where a target stands decides who scrapes it: the Prometheus of the control plane sees
-// the frontend, the one on the jump hosts sees the out-of-band network, and nothing routes between the two.
+// Scrape jobs and their targets. The network of a target determines which Prometheus scrapes it: the one on the control
+// plane for the frontend, the one on the jump hosts for the out-of-band network; there is no route between the two.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace weft::render::watch {
 
-// The content of a file_sd file: one target a line, so that a change shows as one line.
+// Content of a file_sd file: one target per line, so that a change appears as one line.
 class TargetFile {
  public:
-  // `labels` with an empty value are left out.
+  // `labels` with an empty value are omitted.
   void add(const std::string& target, const Labels& labels);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] std::size_t size() const { return count_; }
@@ -36,7 +36,7 @@ void add_switch_jobs(const Watch& watch, std::vector<ScrapeJob>& out);
 void add_power_jobs(const Watch& watch, std::vector<ScrapeJob>& out);
 void add_probe_jobs(const Watch& watch, std::vector<ScrapeJob>& out);
 
-// An exporter that asks others: the target becomes a parameter, `exporter` the address.
+// An exporter that queries other devices: the target becomes a parameter, `exporter` the address.
 [[nodiscard]] Value ask_through(std::string_view exporter);
 [[nodiscard]] std::string with_port(Ipv4 address, int port);
 

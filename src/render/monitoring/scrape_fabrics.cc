@@ -1,4 +1,4 @@
-// Scrape jobs of switches, BMCs and power strips, and probes across each fabric.
+// Scrape jobs for switches, BMCs and PDUs, and probes across each fabric.
 #include <fmt/format.h>
 
 #include "render/monitoring/scrape.h"
@@ -30,13 +30,13 @@ Labels switch_labels(const Watch& watch, const model::DeviceGroup& group, model:
           {"system", std::string(watch.cluster().switch_os_of(group))}};
 }
 
-// Modules of snmp_exporter that a switch answers.
+// snmp_exporter modules that a switch supports.
 std::string snmp_module_of(std::string_view system) {
   if (system == "sonic" || system == "nxos") return "weft_switch";
   return "weft_ports";
 }
 
-// The next server of the pool in a ring; where units do not reach each other on a rail, the ring closes in the unit.
+// The next server of the pool in a ring; if units cannot reach each other on a rail, the ring closes within the unit.
 std::uint32_t next_in_ring(const Watch& watch, const PoolPlan& pool, model::FabricKind fabric, std::uint32_t at) {
   const model::Cluster& cluster = watch.cluster();
   const auto unit_of = [&](std::uint32_t i) {
@@ -49,8 +49,8 @@ std::uint32_t next_in_ring(const Watch& watch, const PoolPlan& pool, model::Fabr
   return first;
 }
 
-// Each server probes the next one of its pool, over a rail that changes from server to server: a line a server, every
-// leaf of every unit covered.
+// Each server probes the next one of its pool, over a rail that changes from server to server: one line per server
+// covers every leaf of every unit.
 void add_ring(const Watch& watch, model::FabricKind fabric, ScrapeJob& job) {
   const model::Cluster& cluster = watch.cluster();
   for (const PoolPlan& pool : watch.plan().pools()) {
@@ -91,7 +91,7 @@ Value probe_config(std::string_view module) {
                      {"relabel_configs", std::move(relabel)}});
 }
 
-// From the station, to every server it manages.
+// From the monitoring host to every server it manages.
 void add_frontend_probes(const Watch& watch, ScrapeJob& job) {
   for (const PoolPlan& pool : watch.plan().pools()) {
     for (std::uint32_t i = 0; i < pool.group->count; ++i) {

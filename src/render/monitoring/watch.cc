@@ -67,7 +67,7 @@ void Watch::find_hosts() {
     }
     if (role == model::PoolRole::storage || first_address(cluster(), first, model::FabricKind::storage) == Ipv4{})
       continue;
-    // A login host before a server that computes.
+    // Prefers a login host over a compute server.
     if (bridge == nullptr || (role == model::PoolRole::login && bridge->spec->role.value != model::PoolRole::login))
       bridge = &pool;
   }

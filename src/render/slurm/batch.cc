@@ -1,4 +1,4 @@
-// A job file as a batch script: torchrun once on every node, elastic, requeued when it is interrupted.
+// A job file as a batch script: torchrun once per node, elastic, requeued when interrupted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace weft::render::slurm_render {
 namespace {
 
-constexpr int kRendezvousPort = 29500;  // torchrun's usual
-// How long a job waits for nodes close together before it takes any.
+constexpr int kRendezvousPort = 29500;  // torchrun's default
+// How long a job waits for nearby nodes before it accepts any.
 constexpr std::string_view kSwitchWait = "01:00:00";
 
 const Partition* partition_of(const SlurmModel& model, const model::JobSpec& job) {
@@ -21,7 +21,7 @@ const Partition* partition_of(const SlurmModel& model, const model::JobSpec& job
   return nullptr;
 }
 
-// The fewest units of the backend that hold the job; 0 where units do not matter.
+// The fewest backend units that can run the job; 0 if units do not matter.
 std::int64_t units_for(const model::Cluster& cluster, const PoolPlan& pool, std::int64_t nodes) {
   std::int64_t largest = 0;
   std::int64_t units = 0;
@@ -72,7 +72,7 @@ std::string options_of(const SlurmModel& model, const model::JobSpec& job, const
   if (job.time_limit.has_value()) option("time", time_text(job.time_limit.value));
   option("requeue", "");
   if (elastic) option("no-kill", "");
-  // To the script alone, early enough to write a checkpoint.
+  // Only to the script, early enough to write a checkpoint.
   option("signal", fmt::format("B:USR1@{}", 2 * model.grace_seconds()));
   option("open-mode", "append");
   option("output", "%x-%j.log");
@@ -96,7 +96,7 @@ std::string environment_of(const SlurmModel& model, const model::JobSpec& job, c
   return out;
 }
 
-// Enroot writes "registry#path" for what others write as "registry/path".
+// Enroot uses "registry#path" instead of "registry/path".
 std::string enroot_image(const std::string& image) {
   const std::size_t slash = image.find('/');
   if (slash == std::string::npos) return image;
@@ -116,9 +116,9 @@ std::string mount_checks(const model::JobSpec& job) {
 
 std::string launch_of(const model::JobSpec& job) {
   const bool elastic = job.min_nodes.value < job.nodes.value;
-  // Here and not among the options: there it would make Slurm hold to the smaller number of nodes.
+  // Here and not among the options: as an option it would limit Slurm to the smaller number of nodes.
   std::string out = "srun --ntasks-per-node=1";
-  // An elastic job goes on without the node that was lost: torchrun gathers the rest.
+  // An elastic job continues without the lost node: torchrun restarts with the remaining ones.
   out += elastic ? " --no-kill --kill-on-bad-exit=0 --wait=0" : " --kill-on-bad-exit=1";
   if (job.image.from_file()) {
     out += " \\\n  --container-image=" + shell_quote(enroot_image(job.image.value));
@@ -153,8 +153,8 @@ void add_batch_script(const SlurmModel& model, const model::JobSpec& job, FileSi
   text += commented(heading(model.input().cluster, fmt::format("Job {}.", job.name->text)));
   text += "\n" + environment_of(model, job, *pool);
   text += '\n';
-  // Jobs that share a node must not share a port. The signal comes when time runs out or a more urgent job needs the
-  // nodes. srun itself would end the step at once on SIGTERM; scancel hands it to the ranks.
+  // Jobs on the same node must not use the same port. The signal is sent when time runs out or the job is preempted.
+  // srun itself would end the step at once on SIGTERM; scancel forwards it to the ranks.
   text += fill_template(asset<"render/slurm/batch.bash">(), {{"PORT", fmt::to_string(kRendezvousPort)},
                                                              {"MOUNT_CHECKS", mount_checks(job)},
                                                              {"LAUNCH", launch_of(job)},

@@ -104,7 +104,7 @@ void add_scheduling(const SlurmModel& model, SettingsText& out) {
   out.set("PriorityMaxAge", "7-0");
   out.set("PriorityWeightPartition", 100'000);
   out.set("PriorityWeightJobSize", 1'000);
-  if (model.has_accounting()) {  // shares, ages and QoS are the database's
+  if (model.has_accounting()) {  // fair share, age and QoS need the database
     out.set("PriorityDecayHalfLife", "7-0");
     out.set("PriorityWeightQOS", 1'000'000);
     out.set("PriorityWeightFairshare", 100'000);
@@ -149,7 +149,7 @@ std::string gres_text(const NodeSet& set) {
   return join(parts, ",");
 }
 
-// Nodes with little are used first, spares last.
+// Nodes with fewer resources are used first, spares last.
 std::int64_t weight_of(const NodeSet& set) {
   constexpr std::int64_t kSpare = 1000;
   return 1 + set.server->gpus.value + (set.spare ? kSpare : 0);
@@ -172,7 +172,7 @@ void add_nodes(const SlurmModel& model, SettingsText& out) {
   }
 }
 
-// What a job of the partition gets with each GPU (or core) unless it asks: an even share of the smallest node.
+// What a job of the partition gets per GPU (or core) by default: an even share of the smallest node.
 struct Shares {
   std::int64_t cores_per_gpu = 0;
   std::int64_t memory_per_gpu = 0;
@@ -206,7 +206,7 @@ Shares shares_of(const SlurmModel& model, const Partition& partition) {
   return out;
 }
 
-// Accounts that may use it; "" when all may. Administrators test nodes in the account root.
+// Accounts that may use it; "" if all may. Administrators test nodes in the account root.
 std::string accounts_of(const SlurmModel& model, const Partition& partition) {
   std::string list = "root";
   bool all = true;
@@ -249,12 +249,12 @@ void add_partition(const SlurmModel& model, const Partition& partition, bool usu
               {"DefCpuPerGPU", some(shares.cores_per_gpu)},
               {"DefMemPerGPU", some(shares.memory_per_gpu)},
               {"DefMemPerCPU", some(shares.memory_per_core)},
-              // Without a database Slurm knows no weight for GPUs and refuses to start.
+              // Without a database Slurm has no weight for GPUs and refuses to start.
               {"TRESBillingWeights", by_tier ? "" : (shares.cores_per_gpu > 0 ? "GRES/gpu=1.0" : "CPU=1.0")},
               {"State", "UP"}});
 }
 
-// The first partition for training takes jobs that name none.
+// The first training partition is the default partition.
 const Partition* usual_partition(const SlurmModel& model) {
   for (const Partition& partition : model.partitions()) {
     for (const PoolPlan* pool : partition.pools) {

@@ -14,15 +14,15 @@
 namespace weft::render::slurm_render {
 namespace {
 
-constexpr std::size_t kControllers = 3;  // a primary and two backups live through the loss of any two
-// Firmware, kernel and page tables take a few percent of what is fitted; a node that registers less than its line says
-// is drained, so the line promises 97 percent.
+constexpr std::size_t kControllers = 3;  // a primary and two backups tolerate the loss of any two
+// Firmware, kernel and page tables use a few percent of the installed memory; a node that registers less than its line
+// states is drained, so the line states 97 percent.
 constexpr std::int64_t kMemoryPercent = 97;
-// For slurmd, monitoring and file system clients: 2 percent, between 2 and 32 GiB.
+// Reserved for slurmd, monitoring and file system clients: 2 percent, between 2 and 32 GiB.
 constexpr std::int64_t kReservedPercent = 2;
 constexpr std::int64_t kReservedLeast = 2048;
 constexpr std::int64_t kReservedMost = 32768;
-constexpr int kTierStep = 10;                            // room for a partition between two
+constexpr int kTierStep = 10;                            // leaves room for partitions in between
 constexpr std::int64_t kMaxQosPriority = 4'000'000'000;  // 32 bits in Slurm
 
 std::vector<std::string> pool_features(const PoolPlan& pool, const model::ServerModel& server,
@@ -106,7 +106,7 @@ void SlurmModel::plan_nodes() {
 }
 
 void SlurmModel::plan_partitions() {
-  // Tiers are 16 bits in Slurm: only the order of the priorities counts.
+  // Tiers are 16 bits in Slurm: only the order of the priorities is kept.
   std::set<std::int64_t> values;
   for (const model::PrioritySpec& priority : spec().priorities.value) values.insert(priority.value.value);
   for (const model::PartitionSpec& given : spec().partitions.value) {
@@ -168,7 +168,7 @@ std::vector<std::string> SlurmModel::gpu_types() const {
 
 std::int64_t SlurmModel::grace_seconds() const {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  constexpr std::int64_t kUsual = 30;    // Slurm's own KillWait
+  constexpr std::int64_t kUsual = 30;    // Slurm's default KillWait
   constexpr std::int64_t kMax = 65'000;  // 16 bits
   const std::int64_t write = (spec().workload->checkpoint_time->count() + kSecond - 1) / kSecond;
   return std::clamp(write, kUsual, kMax);
@@ -264,7 +264,7 @@ std::string commented(std::string_view text, std::string_view sign) {
 }
 
 void SettingsText::set(std::string_view key, std::string_view value) {
-  // A "#" would begin a remark wherever it stands.
+  // A "#" starts a comment anywhere in a line.
   std::string clean = one_line(value);
   std::replace(clean.begin(), clean.end(), '#', '_');
   text_ += fmt::format("{}={}\n", key, clean);

@@ -1,5 +1,5 @@
-// What Slurm's files have in common, worked out once: which servers are nodes and what they offer, partitions, QoS,
-// controllers. Internal to the target `slurm`; it writes nothing itself.
+// Data shared by all Slurm files, computed once: nodes and their resources, partitions, QoS, controllers. Internal to
+// the target `slurm`; writes nothing itself.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace weft::render::slurm_render {
 
 enum class Release { v22_05, v24_05 };
 
-// Where the files live on the hosts that read them.
+// Where the files are on the hosts that read them.
 inline constexpr std::string_view kConfigFolder = "/etc/slurm";
 inline constexpr std::string_view kStateFolder = "/var/spool/slurmctld";
 inline constexpr std::string_view kScratch = "/scratch/slurm";  // on the node's own drives
 
-// Nodes that one NodeName line describes: same hardware, same features.
+// Nodes described by one NodeName line: same hardware, same features.
 struct NodeSet {
   const PoolPlan* pool = nullptr;
   const model::ServerModel* server = nullptr;
@@ -29,7 +29,7 @@ struct NodeSet {
   bool spare = false;
 
   [[nodiscard]] bool has_gpus() const { return server->gpus.value > 0; }
-  // A GPU that is cut into MIG instances is that many devices, each of its profile's type.
+  // A GPU split into MIG instances counts as that many devices, each with its profile as type.
   [[nodiscard]] bool has_mig() const { return has_gpus() && !pool->spec->mig->empty(); }
 };
 
@@ -39,7 +39,7 @@ struct Tres {
 };
 
 struct Partition {
-  const model::PartitionSpec* spec = nullptr;  // null for the one of a file without partitions
+  const model::PartitionSpec* spec = nullptr;  // null for the default one of a file without partitions
   std::string name;
   std::vector<const PoolPlan*> pools;
   int tier = 1;
@@ -60,19 +60,19 @@ class SlurmModel {
   [[nodiscard]] const model::Spec& spec() const { return input_.cluster.spec(); }
   [[nodiscard]] Release release() const { return release_; }
   [[nodiscard]] std::string cluster_name() const;
-  // Tenants are accounts: they need the database.
+  // Tenants are accounts, which need the database.
   [[nodiscard]] bool has_accounting() const { return !spec().tenants->empty(); }
   [[nodiscard]] bool has_tokens() const { return spec().security->slurm_rest.value == model::RestAuth::jwt; }
   [[nodiscard]] bool has_gpus() const;
   [[nodiscard]] bool has_shards() const;
-  [[nodiscard]] bool has_scratch() const;  // every node has drives of its own
+  [[nodiscard]] bool has_scratch() const;  // every node has local drives
   [[nodiscard]] const std::vector<NodeSet>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<const PoolPlan*>& pools() const { return pools_; }
   [[nodiscard]] const std::vector<Partition>& partitions() const { return partitions_; }
   [[nodiscard]] const std::vector<Qos>& qos() const { return qos_; }
-  // The hosts that run slurmctld and slurmdbd, in order: as many as Slurm takes turns between.
+  // The hosts that run slurmctld and slurmdbd, in order: the primary and its backups.
   [[nodiscard]] const std::vector<model::DeviceId>& controllers() const { return controllers_; }
-  // Kinds of GPU that jobs can ask for, each once.
+  // GPU types that jobs can request, without duplicates.
   [[nodiscard]] std::vector<std::string> gpu_types() const;
   // Time that a rank needs to write a checkpoint before it is killed, in seconds.
   [[nodiscard]] std::int64_t grace_seconds() const;
@@ -91,22 +91,22 @@ class SlurmModel {
   std::vector<model::DeviceId> controllers_;
 };
 
-// GPUs that one node offers, by type.
+// GPUs of one node, by type.
 [[nodiscard]] std::vector<Tres> gpus_of(const NodeSet& nodes);
 [[nodiscard]] std::int64_t shards_of(const NodeSet& nodes);  // of time-sliced GPUs; 0: not shared
 [[nodiscard]] std::int64_t threads_per_core(const NodeSet& nodes);
-[[nodiscard]] std::int64_t memory_mib(const model::ServerModel& server);    // what a node registers with
-[[nodiscard]] std::int64_t reserved_mib(const model::ServerModel& server);  // of that, kept for the system
-// The address slurmd answers on: the frontend's, or where a server has none, that of storage or the backend.
+[[nodiscard]] std::int64_t memory_mib(const model::ServerModel& server);    // as registered by a node
+[[nodiscard]] std::int64_t reserved_mib(const model::ServerModel& server);  // of that, reserved for the system
+// The address slurmd listens on: the frontend's, or for servers without one, that of storage or the backend.
 [[nodiscard]] Ipv4 node_address(const RenderInput& input, model::DeviceId server);
-// A label as a node feature: "zone-a" of zone=a.
+// A label as a node feature: "zone-a" for zone=a.
 [[nodiscard]] std::string feature_of(std::string_view key, std::string_view value);
 [[nodiscard]] std::string feature_of(std::string_view constraint);  // "zone=a"
 // "7-00:00:00"
 [[nodiscard]] std::string time_text(Duration time);
 [[nodiscard]] std::int64_t minutes_of(Duration time);
 
-// Text that stands in one line of a configuration file or after a "#": no control characters.
+// Text for one line of a configuration file or after a "#": no control characters.
 [[nodiscard]] std::string one_line(std::string_view text);
 [[nodiscard]] bool is_variable_name(std::string_view name);
 [[nodiscard]] std::string commented(std::string_view text, std::string_view sign = "# ");
@@ -118,7 +118,7 @@ class SettingsText {
   void section(std::string_view remark) { text_ += "\n" + commented(remark); }
   void set(std::string_view key, std::string_view value);
   void set(std::string_view key, std::int64_t value) { set(key, std::to_string(value)); }
-  // "NodeName=a Key=Value Key=Value"; pairs without a value are left out.
+  // "NodeName=a Key=Value Key=Value"; pairs without a value are omitted.
   void record(const std::vector<std::pair<std::string_view, std::string>>& pairs);
   void line(std::string_view text) { text_ += one_line(text) + "\n"; }
   [[nodiscard]] std::string take() { return std::move(text_); }

@@ -10,7 +10,7 @@
 namespace weft::render::slurm_render {
 namespace {
 
-// Device files: /dev/nvidia0 and on; AMD's render nodes count from 128 (Linux DRM: minors of render nodes).
+// Device files: /dev/nvidia0 and up; AMD's render nodes start at 128 (Linux DRM: minors of render nodes).
 struct DeviceFiles {
   std::string_view name;
   std::int64_t first;
@@ -26,14 +26,14 @@ std::string numbered(std::string_view name, std::int64_t first, std::int64_t las
   return first == last ? fmt::format("{}{}", name, first) : fmt::format("{}[{}-{}]", name, first, last);
 }
 
-// Slurm numbers cores socket by socket, whatever the firmware does: NUMA node n has the n-th share of them.
+// Slurm numbers cores socket by socket, regardless of the firmware: NUMA node n has the n-th share of them.
 std::string cores_of(const model::ServerModel& server, std::int64_t numa) {
   const std::int64_t share = server.cores.value / std::max<std::int64_t>(1, server.numa_nodes.value);
   if (share == 0) return {};
   return fmt::format("{}-{}", numa * share, (numa + 1) * share - 1);
 }
 
-// One line for GPUs in a row that hang off the same NUMA node.
+// One line for consecutive GPUs on the same NUMA node.
 void add_gpus(const model::Cluster& cluster, const NodeSet& set, const std::string& hosts, SettingsText& out) {
   const model::ServerModel& server = *set.server;
   const DeviceFiles files = device_files(cluster, server);
@@ -73,7 +73,7 @@ class TopologyText {
   }
 
  private:
-  // Nodes by unit of the backend, and those that have none by pool.
+  // Nodes by backend unit, and nodes without a unit by pool.
   void collect() {
     for (const PoolPlan* pool : model_.pools()) {
       for (std::uint32_t i = 0; i < pool->group->count; ++i) {
@@ -90,7 +90,8 @@ class TopologyText {
     }
   }
 
-  // A unit is named as its leaves are: "be-train-u001" of be-train-u001-leaf1 to -leaf8, the leaf itself if it is one.
+  // A unit is named like its leaves: "be-train-u001" for be-train-u001-leaf1 to -leaf8, the leaf itself if there is
+  // one.
   [[nodiscard]] std::string name_of(const model::Unit& unit) const {
     const std::string& leaf = cluster_.name_of(unit.first_leaf);
     return unit.leaves == 1 ? leaf : leaf.substr(0, leaf.rfind("-leaf"));
@@ -106,7 +107,7 @@ class TopologyText {
       pods[fabric.tiers > 2 ? unit.pod : 0].push_back(name);
       out_.record({{"SwitchName", name}, {"Nodes", fold_hosts(std::move(hosts))}});
     }
-    // In one tier nothing joins two units; a single unit needs nothing above it.
+    // With one tier nothing connects two units; a single unit needs no switch above it.
     if (fabric.tiers < 2 || units_.size() < 2) return;
     std::vector<std::string> roots;
     out_.section(fabric.tiers > 2 ? "Pods: units below the same spines." : "Spines.");
@@ -144,7 +145,7 @@ void add_gres_conf(const SlurmModel& model, FileSink& sink) {
   if (!model.has_gpus()) return;
   SettingsText out(model.input().cluster, "gres.conf: device files of the GPUs and the cores near them.");
   out.set("AutoDetect", "off");
-  // Spares and features make no difference here.
+  // Spares and features are irrelevant here.
   std::map<std::pair<const PoolPlan*, const model::ServerModel*>, std::vector<std::string>> hosts;
   for (const NodeSet& set : model.nodes()) {
     auto& names = hosts[{set.pool, set.server}];

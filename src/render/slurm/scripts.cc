@@ -1,5 +1,5 @@
-// Scripts that run on nodes: before and after each job, and every few minutes. They are the same on all nodes; what
-// differs from pool to pool stands in two small files that are installed beside them.
+// Scripts that run on nodes: before and after each job, and every few minutes. They are the same on all nodes;
+// pool-specific values are in two small files installed beside them.
 #include <fmt/format.h>
 
 #include "base/asset.h"
@@ -9,7 +9,7 @@
 namespace weft::render::slurm_render {
 namespace {
 
-// slurmd starts them without a search path.
+// slurmd starts them without a PATH.
 constexpr std::string_view kPath = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin\nexport PATH\n";
 
 void add_script(const SlurmModel& model, std::string_view name, std::string_view what, std::string_view body,
@@ -72,8 +72,8 @@ void add_scripts(const SlurmModel& model, FileSink& sink) {
              asset<"render/slurm/check-job-node.sh">(), sink);
   add_script(model, "prolog.d/20-scratch", "Before a job: creates its scratch directory.",
              asset<"render/slurm/make-scratch.sh">(), sink);
-  // The private /dev/shm of job_container/tmpfs goes with the job. This is for what runs outside of it, and for nodes
-  // without drives of their own.
+  // The private /dev/shm of job_container/tmpfs is removed with the job. This handles processes outside of it, and
+  // nodes without local drives.
   add_script(model, "epilog.d/10-shared-memory", "After a job: cleans shared memory.",
              asset<"render/slurm/clean-shared-memory.sh">(), sink);
   add_script(model, "epilog.d/20-scratch", "After a job: removes its scratch directory.",

@@ -1,5 +1,5 @@
-// Files of the services around slurmctld: cgroups, private folders of jobs, the database daemon and its accounts, the
-// REST daemon, and the script that makes keys. None of them holds a secret.
+// Files of the services around slurmctld: cgroups, private job directories, the database daemon and its accounts, the
+// REST daemon, and the script that creates keys. None of them contains a secret.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void add_slurmdbd(const SlurmModel& model, FileSink& sink) {
   sink.add(std::move(file));
 }
 
-// slurmrestd takes tokens only, runs as a user of its own, and listens on the frontend.
+// slurmrestd accepts only tokens, runs as its own user, and listens on the frontend.
 void add_slurmrestd(const SlurmModel& model, FileSink& sink) {
   const bool new_names = model.release() == Release::v24_05;
   std::string plugins = new_names ? "-s slurmctld -d v0.0.41" : "-s openapi/v0.0.38";
@@ -95,7 +95,7 @@ void add_slurmrestd(const SlurmModel& model, FileSink& sink) {
     const Ipv4 address = node_address(model.input(), id);
     std::string text = commented(heading(model.input().cluster, "slurmrestd, as a drop-in of its unit."));
     text += "[Service]\nUser=slurmrestd\nGroup=slurmrestd\n";
-    // Without a key of its own it checks nothing itself: it passes each caller's token on to slurmctld.
+    // Without a key it does not authenticate by itself: it forwards each caller's token to slurmctld.
     text += fmt::format("Environment=SLURM_JWT=daemon\nEnvironment=SLURM_CONF={}/slurm.conf\n", kConfigFolder);
     text += fmt::format("ExecStart=\nExecStart=/usr/sbin/slurmrestd -a rest_auth/jwt {} {}:{}\n", plugins,
                         address == Ipv4{} ? "127.0.0.1" : to_text(address), kSlurmrestdPort);
@@ -113,7 +113,7 @@ void add_slurmrestd(const SlurmModel& model, FileSink& sink) {
 void add_slurmd_unit(const SlurmModel& model, FileSink& sink) {
   std::string text = commented(heading(model.input().cluster, "slurmd, as a drop-in of its unit."));
   text += "[Unit]\nAfter=network-online.target remote-fs.target munge.service\nWants=network-online.target\n\n";
-  // Jobs inherit these: RDMA registers memory, data loaders open many files. Delegate leaves their cgroups to slurmd.
+  // Inherited by jobs: RDMA registers memory, data loaders open many files. Delegate leaves their cgroups to slurmd.
   text +=
       "[Service]\nDelegate=yes\nLimitMEMLOCK=infinity\nLimitNOFILE=1048576\nLimitSTACK=infinity\nTasksMax=infinity\n";
   RenderedFile file = controller_file("slurmd.service.conf", std::move(text));
@@ -140,7 +140,7 @@ void add_keys_script(const SlurmModel& model, FileSink& sink) {
 
 // ---- accounts ----
 
-// Slurm counts MIG instances as GPUs, too: with both in a quota, each is limited by its own type.
+// Slurm also counts MIG instances as GPUs: with both in a quota, each is limited by its own type.
 std::string limits_of(const SlurmModel& model, const model::TenantSpec& tenant) {
   const model::QuotaSpec& quota = tenant.quota.value;
   std::vector<std::string> tres;
@@ -163,7 +163,7 @@ std::string limits_of(const SlurmModel& model, const model::TenantSpec& tenant) 
   return fmt::format("{}", fmt::join(tres, ","));
 }
 
-// A tenant may use its own class and those below that anyone may interrupt.
+// A tenant may use its own class and the preemptible ones below it.
 std::string qos_of(const SlurmModel& model, const model::TenantSpec& tenant) {
   std::string list;
   std::int64_t own = -1;
@@ -182,7 +182,7 @@ std::string qos_of(const SlurmModel& model, const model::TenantSpec& tenant) {
 
 std::string qos_commands(const SlurmModel& model) {
   std::string text;
-  std::vector<Qos> rising = model.qos();  // each names those below it
+  std::vector<Qos> rising = model.qos();  // each lists those below it
   std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
   for (const Qos& qos : rising) {
     text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_quote(qos.name),

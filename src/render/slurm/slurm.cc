@@ -1,4 +1,4 @@
-// The target `slurm`: everything that controllers, nodes and users of Slurm read.
+// The target `slurm`: all files for Slurm controllers, nodes and users.
 #include "render/core/targets.h"
 #include "render/slurm/model.h"
 

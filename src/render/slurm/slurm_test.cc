@@ -1,4 +1,4 @@
-// What the real slurmctld cannot judge: other releases, other hardware, and names that are none.
+// What tests with the real slurmctld do not cover: other releases, other hardware, and invalid names.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -60,7 +60,7 @@ bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line) != std::string::npos;
 }
 
-TEST(Slurm, NodesThatDifferHaveLinesOfTheirOwn) {
+TEST(Slurm, NodesThatDifferHaveSeparateLines) {
   const Files files = render(kCluster);
   const std::string conf = files.sink.content("slurm/slurm.conf");
   EXPECT_TRUE(has_line(conf, "NodeName=train[001,004-005] ")) << conf;
@@ -71,7 +71,7 @@ TEST(Slurm, NodesThatDifferHaveLinesOfTheirOwn) {
   EXPECT_TRUE(has_line(conf, "ClusterName=lab\n")) << "Slurm keeps names of clusters in small letters";
 }
 
-TEST(Slurm, SharedAndCutGpus) {
+TEST(Slurm, TimeSlicedAndMigGpus) {
   const Files files = render(kCluster);
   const std::string conf = files.sink.content("slurm/slurm.conf");
   const std::string gres = files.sink.content("slurm/gres.conf");
@@ -82,7 +82,7 @@ TEST(Slurm, SharedAndCutGpus) {
   EXPECT_TRUE(has_line(gres, "NodeName=cut[001-002] AutoDetect=nvml\n")) << gres;
 }
 
-// DGX A100: eight NUMA nodes of 16 cores; GPUs 0 and 1 are next to the fourth (NVIDIA DGX A100 user guide, topology).
+// DGX A100: eight NUMA nodes of 16 cores; GPUs 0 and 1 are on the fourth (NVIDIA DGX A100 user guide, topology).
 TEST(Slurm, CoresFollowNumaNodes) {
   const Files files = render(kCluster);
   const std::string gres = files.sink.content("slurm/gres.conf");
@@ -90,7 +90,7 @@ TEST(Slurm, CoresFollowNumaNodes) {
   EXPECT_TRUE(has_line(gres, "NodeName=old[001-002] Name=gpu Type=a100 File=/dev/nvidia[2-3] Cores=16-31\n")) << gres;
 }
 
-TEST(Slurm, PoolsThatNothingJoinsHaveNoRoot) {
+TEST(Slurm, DisconnectedPoolsHaveNoRootSwitch) {
   const Files files = render(kCluster);
   const std::string topology = files.sink.content("slurm/topology.conf");
   EXPECT_TRUE(has_line(topology, "SwitchName=fe-share Nodes=share[001-002]\n")) << topology;
@@ -98,7 +98,7 @@ TEST(Slurm, PoolsThatNothingJoinsHaveNoRoot) {
   EXPECT_EQ(topology.find("fe-share,"), std::string::npos);
 }
 
-TEST(Slurm, WithoutTenantsNothingNeedsADatabase) {
+TEST(Slurm, WithoutTenantsThereIsNoDatabase) {
   const Files files = render(kCluster);
   const std::string conf = files.sink.content("slurm/slurm.conf");
   EXPECT_EQ(files.sink.files.count("slurm/slurmdbd.conf"), 0U);
@@ -121,7 +121,7 @@ TEST(Slurm, ReleasesDiffer) {
   EXPECT_NE(rest.find("User=slurmrestd"), std::string::npos);
 }
 
-TEST(Slurm, OddVariablesStayOut) {
+TEST(Slurm, InvalidVariablesAreOmitted) {
   const Files files = render(kCluster);
   const std::string variables = files.sink.content("slurm/pools/train.env");
   EXPECT_TRUE(has_line(variables, "NCCL_X=a b'c\n")) << variables;

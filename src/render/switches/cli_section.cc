@@ -9,7 +9,7 @@ namespace {
 
 bool is_printable_ascii(char c) { return c >= 0x20 && c < 0x7F; }
 
-// What was refused, for people: cut, and safe to print.
+// The rejected text for messages: truncated and printable.
 std::string shown(CliTokens tokens) {
   std::string out;
   for (const CliToken& token : tokens) {

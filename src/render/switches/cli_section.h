@@ -1,6 +1,6 @@
-// Command-line configuration (NX-OS, EOS) as sections of lines made of tokens. A token is one word and stays one: text
-// with blanks, control characters or other breakers of a line is refused, and the whole line with it, so that nothing
-// from a file can become a command. Knows indentation and separators, not what commands mean.
+// Command-line configuration (NX-OS, EOS) as sections of lines made of tokens. A token is exactly one word: text with
+// spaces, control characters or other line-breaking characters is rejected together with its line, so that nothing from
+// a file can become a command. Handles indentation and separators, not the meaning of commands.
 #pragma once
 
 #include <concepts>
@@ -25,12 +25,12 @@ class CliToken {
   template <std::integral Number>
   CliToken(Number number) : text_(std::to_string(number)) {}  // NOLINT(google-explicit-constructor)
 
-  // The rest of a line: blanks stay, what is not printable ASCII becomes '.', at most `longest` characters. Only for
-  // commands that take everything to the end of the line (description, remark, name).
+  // The rest of a line: spaces are kept, anything but printable ASCII becomes '.', at most `longest` characters. Only
+  // for commands whose argument extends to the end of the line (description, remark, name).
   [[nodiscard]] static CliToken rest(std::string_view text, std::size_t longest = 80);
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // Printable ASCII without blanks, '?' (help at a terminal), '"' and a leading '!' or '#' (comments).
+  // Printable ASCII without spaces, '?' (help at a terminal), '"' and a leading '!' or '#' (comments).
   [[nodiscard]] bool valid() const;
 
  private:
@@ -52,9 +52,10 @@ class CliWriter {
  public:
   explicit CliWriter(const CliStyle& style) : style_(style) {}
 
-  // A command. Refused lines are left out and listed in refused().
+  // A command. Rejected lines are omitted and listed in refused().
   void line(CliTokens tokens);
-  // Opens a block; lines are indented below it until the section object goes. A refused heading takes its lines along.
+  // Opens a block; lines are indented below it until the section object is destroyed. If the heading is rejected, so
+  // are its lines.
   class Section {
    public:
     explicit Section(CliWriter& writer) : writer_(writer) {}
@@ -81,12 +82,12 @@ class CliWriter {
   CliStyle style_;
   std::string text_;
   std::size_t depth_ = 0;
-  std::size_t skip_ = 0;  // open blocks whose heading was refused
+  std::size_t skip_ = 0;  // open blocks whose heading was rejected
   bool after_comment_ = false;
   std::vector<std::string> refused_;
 };
 
-// "1-4,7": numbers in order, without repetition.
+// "1-4,7": numbers in order, without duplicates.
 [[nodiscard]] std::string cli_ranges(std::vector<std::uint32_t> numbers);
 
 }  // namespace weft::render

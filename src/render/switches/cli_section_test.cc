@@ -34,8 +34,8 @@ TEST(CliSection, NexusHasBlankLinesBetweenSections) {
   EXPECT_EQ(out.take(), "hostname leaf1\n\ninterface Ethernet1/1\n  hsrp 1\n    preempt\n");
 }
 
-// What would end a line, start another, ask for help or hide the rest is no word.
-TEST(CliSection, RefusesWhatIsNotOneWord) {
+// Text that would end a line, start another, trigger help or start a comment is rejected.
+TEST(CliSection, RejectsTextThatIsNotOneWord) {
   for (const char* bad :
        {"", " ", "a b", "a\nb", "a\rb", "a\tb", "\x1b[2J", "?", "a?", "!x", "#x", "caf\xc3\xa9", "\"x", "x\x7f"}) {
     CliWriter out(kNxosStyle);
@@ -45,11 +45,11 @@ TEST(CliSection, RefusesWhatIsNotOneWord) {
     EXPECT_EQ(out.refused().front().find('\n'), std::string::npos);
   }
   CliWriter out(kNxosStyle);
-  out.line({"logging", "server", "10.0.0.1#x"});  // a sign in the middle is no comment
+  out.line({"logging", "server", "10.0.0.1#x"});  // a '#' in the middle does not start a comment
   EXPECT_EQ(out.take(), "logging server 10.0.0.1#x\n");
 }
 
-TEST(CliSection, LinesOfARefusedSectionGoWithIt) {
+TEST(CliSection, LinesOfARejectedSectionAreOmitted) {
   CliWriter out(kNxosStyle);
   {
     const auto port = out.section({"interface", "a\nb"});

@@ -16,7 +16,7 @@ bool has_external_links(const model::Cluster& cluster, model::DeviceId device) {
   });
 }
 
-// What the files of a group of switches cannot say, for whoever applies them.
+// What the files of a group of switches cannot express, as notes for the operator.
 void note_group(const SwitchPlanner& planner, const model::DeviceGroup& group, bool guarded, FileSink& sink) {
   const model::FabricSpec* fabric = switch_fabric(planner.cluster(), group.fabric);
   if (has_external_links(planner.cluster(), group.first)) {
@@ -68,7 +68,7 @@ std::uint32_t channel_of(const SwitchPort& port) {
 int hash_seed(const SwitchPlan& plan) { return static_cast<int>(plan.group->tier); }
 
 std::uint32_t equal_paths(const SwitchPlan& plan) {
-  constexpr std::uint32_t kMax = 64;  // what both systems take
+  constexpr std::uint32_t kMax = 64;  // limit of both systems
   constexpr std::uint32_t kNodes = 16;
   return std::clamp<std::uint32_t>(std::max(plan.fabric_links(), plan.nodes.asn != 0 ? kNodes : 1U), 1, kMax);
 }

@@ -1,5 +1,5 @@
-// Switches that are configured by command lines (NX-OS, EOS): one file per switch, from its SwitchPlan, and notes on
-// what the files cannot say. See switches/nxos.cc and switches/eos.cc for the syntax.
+// Switches configured with command lines (NX-OS, EOS): one file per switch, from its SwitchPlan, and notes on what the
+// files cannot express. See switches/nxos.cc and switches/eos.cc for the syntax.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@ struct CliSwitch {
   [[nodiscard]] const model::OobSpec& oob() const { return planner.oob(); }
 };
 
-// The bundle between the leaves of a pair; servers' bundles count from 1.
+// The port channel between the leaves of a pair; servers' port channels are numbered from 1.
 inline constexpr std::uint32_t kPairChannel = 1000;
 [[nodiscard]] std::uint32_t channel_of(const SwitchPort& port);  // 0: none
 
 // Hash seed of the tier: leaves 1, spines 2, cores 3 (hash polarization; see rule RE018).
 [[nodiscard]] int hash_seed(const SwitchPlan& plan);
-// Routes to one destination used side by side: all uplinks, and the nodes that share the address of a service.
+// Maximum number of ECMP paths: all uplinks, and the nodes that announce the same service address.
 [[nodiscard]] std::uint32_t equal_paths(const SwitchPlan& plan);
 
-// An entry of an access list, as both systems write it: "udp host 10.0.0.1 eq 53 10.128.0.0/10".
+// An access-list entry in the syntax of both systems: "udp host 10.0.0.1 eq 53 10.128.0.0/10".
 [[nodiscard]] std::string guard_text(const GuardRule& rule);
 
-// How the configuration of one operating system is written, for render_switches().
+// How the configuration of one switch OS is written, for render_switches().
 struct SwitchDialect {
   std::string_view system;   // as in the catalog; also the folder
   std::string_view title;    // "NX-OS"
-  std::string_view storage;  // where its files lie: "bootflash"
+  std::string_view storage;  // where its files are stored: "bootflash"
   CliStyle style;
   void (*write)(CliWriter& out, const CliSwitch& one);
 };
-// A file for every switch that runs it.
+// Renders a file for every switch that runs this OS.
 void render_switches(const RenderInput& input, FileSink& sink, const SwitchDialect& dialect);
 
 }  // namespace weft::render

@@ -1,4 +1,4 @@
-// EOS: one file for each switch, and what belongs to the switch as a whole.
+// EOS: one file per switch, and its system-wide settings.
 #include <fmt/format.h>
 
 #include "render/core/targets.h"
@@ -46,7 +46,7 @@ void accounts(CliWriter& out, const CliSwitch& input) {
 
 void spanning_tree(CliWriter& out, const CliSwitch& input) {
   out.separate();
-  // What NX-OS speaks too: the switches of a network need not be of one make.
+  // Also supported by NX-OS: the switches of a network may be from different vendors.
   out.line({"spanning-tree", "mode", "rapid-pvst"});
   if (input.plan.has_pair()) out.line({"no", "spanning-tree", "vlan-id", eos_pair_vlan(input.plan)});
   if (const int priority = input.plan.spanning_tree_priority(); priority != 0)

@@ -1,6 +1,6 @@
 // The parts of an EOS configuration (Arista, 4.30 and later), each from a SwitchPlan. Internal to the eos target.
-// Commands follow the Arista EOS User Manual; their forms were held against the expected configurations of Arista's AVD
-// collection (eos_cli_config_gen).
+// Commands follow the Arista EOS User Manual; their forms were checked against the expected configurations of Arista's
+// AVD collection (eos_cli_config_gen).
 #pragma once
 
 #include "render/switches/cli_section.h"
@@ -8,13 +8,13 @@
 
 namespace weft::render {
 
-[[nodiscard]] std::string eos_management_vrf(const SwitchPlan& plan);  // of logs, time, names
-[[nodiscard]] std::uint32_t eos_pair_vlan(const SwitchPlan& plan);     // of MLAG's own session: one that no fabric has
+[[nodiscard]] std::string eos_management_vrf(const SwitchPlan& plan);  // for syslog, NTP, DNS
+[[nodiscard]] std::uint32_t eos_pair_vlan(const SwitchPlan& plan);     // of the MLAG peer session: unused by fabrics
 
 inline constexpr std::string_view kEosGuard = "JUMP-ONLY";
 inline constexpr std::string_view kEosServices = "SERVICES";
 
-[[nodiscard]] std::string eos_port_name(const SwitchPort& port);  // Ethernet3/5, Ethernet12 on cages of one lane
+[[nodiscard]] std::string eos_port_name(const SwitchPort& port);  // Ethernet3/5, or Ethernet12 for single-lane cages
 [[nodiscard]] std::string eos_speed(const SwitchPort& port);      // "400g-4"
 [[nodiscard]] std::string eos_profile_name(BitRate speed);        // "ROCE-400G"
 [[nodiscard]] bool eos_has_qos(const SwitchPlan& plan);

@@ -10,12 +10,12 @@
 namespace weft::render {
 namespace {
 
-// The largest IP packet that EOS routes; switched frames are carried up to their own limit without a setting.
+// The largest IP packet that EOS routes; switched frames are forwarded up to their own limit without a setting.
 constexpr std::int64_t kEosJumbo = 9214;
-// MLAG's session between the two leaves, which never leaves them: link-local (RFC 3927), a /31 (RFC 3021).
+// The MLAG peer session, local to the two leaves: link-local (RFC 3927), a /31 (RFC 3021).
 constexpr std::uint32_t kPairSession = 0xA9FEFF00U;  // 169.254.255.0
 constexpr std::string_view kPairGroup = "MLAG";
-// Answers for the shared gateway on both leaves: locally administered.
+// MAC address of the shared gateway on both leaves: locally administered.
 constexpr std::string_view kGatewayMac = "02:1c:73:00:00:01";
 
 std::int64_t mtu_of(const SwitchPlan& plan) { return std::min(plan.mtu, kEosJumbo); }
@@ -87,7 +87,7 @@ void bundles(CliWriter& out, const SwitchPlan& plan) {
         {"description", CliToken::rest(pair ? std::string("MLAG peer-link, ") + port->far_end() : port->far_end())});
     switchport_lines(out, plan, port->use, port->vlan);
     if (pair) continue;
-    out.line({"port-channel", "lacp", "fallback", "individual"});  // a server that boots over the network has no bond
+    out.line({"port-channel", "lacp", "fallback", "individual"});  // a server has no bond yet during network boot
     out.line({"mlag", channel});
     edge_lines(out);
   }
@@ -116,7 +116,7 @@ void svi(CliWriter& out, const CliSwitch& input, const SwitchVlan& vlan) {
       out.line({"ipv6", "address", fmt::format("{}/{}", embedded, gateway.ipv6.length)});
     }
   }
-  // Hosts of the subnet on other leaves are behind this gateway too.
+  // Hosts of the subnet on other leaves are reached through this gateway too.
   if (vlan.is_stretched()) out.line({"ip", "local-proxy-arp"});
   if (plan.oob() && !input.guard.empty()) {
     out.line({"ip", "access-group", kEosGuard, "in"});
@@ -146,8 +146,8 @@ std::string eos_port_name(const SwitchPort& port) {
   return fmt::format("Ethernet{}/{}", port.number(), port.lane + 1);
 }
 
-// "400g-4": speed and electrical lanes; up to 40G the speed alone. A cage that runs slower than its lanes allow does so
-// over four of them, as QSFP modules do.
+// "400g-4": speed and electrical lanes; up to 40G only the speed. A cage that runs below its lane speed uses four
+// lanes, as QSFP modules do.
 std::string eos_speed(const SwitchPort& port) {
   const std::int64_t gigabit = port.speed.count() / 1'000'000'000;
   if (gigabit < 50) return fmt::format("{}g", gigabit);
@@ -203,7 +203,7 @@ void eos_pair(CliWriter& out, const CliSwitch& input) {
     out.line({"peer-address", "heartbeat", plan.pair_management, "vrf", eos_management_vrf(input.plan)});
   out.line({"peer-link", fmt::format("Port-Channel{}", kPairChannel)});
   out.line({"dual-primary", "detection", "delay", 10, "action", "errdisable", "all-interfaces"});
-  out.line({"reload-delay", "mlag", 300});  // seconds: routes are back before servers use the links again
+  out.line({"reload-delay", "mlag", 300});  // seconds: routes are restored before servers use the links again
   out.line({"reload-delay", "non-mlag", 330});
 }
 

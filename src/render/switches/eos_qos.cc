@@ -10,15 +10,14 @@
 namespace weft::render {
 namespace {
 
-// Chips with queues of their own for unicast and multicast call the former uc-tx-queue.
+// Chips with separate queues for unicast and multicast call the former uc-tx-queue.
 bool has_unicast_queues(const SwitchPlan& plan) {
   const std::string& asic = plan.group->network_switch->asic.value;
   return asic.find("Tomahawk") != std::string::npos || asic.find("Trident") != std::string::npos;
 }
 
 // EOS maps each DSCP to the class of its upper bits by default, so that 24 to 31 would all be lossless: everything that
-// is neither data nor notification is put into one class that is neither.
-// Class 1 is where EOS itself puts unmarked traffic.
+// is neither data nor notification is mapped to one other class. EOS itself puts unmarked traffic into class 1.
 std::int64_t other_class(const ClassPlan& classes) {
   const bool taken = classes.priority == 1 || classes.cnp_priority == 1 || classes.is_paused(1);
   return taken ? classes.best_effort : 1;
@@ -46,8 +45,7 @@ void maps(CliWriter& out, const model::QosSpec& qos, const ClassPlan& classes) {
 void queues(CliWriter& out, const SwitchPlan& plan, const ClassPlan& classes, BitRate speed) {
   const model::QosSpec& qos = plan.fabric->qos.value;
   const char* word = has_unicast_queues(plan) ? "uc-tx-queue" : "tx-queue";
-  // In order of their numbers, as the switch shows them. `no priority` ends strict priority for the queue and those
-  // below it.
+  // In numerical order, as the switch shows them. `no priority` ends strict priority for the queue and those below it.
   std::set<std::int64_t> numbers{other_class(classes), qos.priority.value, qos.cnp_priority.value};
   for (const std::int64_t number : numbers) {
     const auto queue = out.section({word, number});
@@ -93,7 +91,7 @@ void watchdog(CliWriter& out, const model::QosSpec& qos, const model::WatchdogTi
   out.separate();
   out.line({"priority-flow-control", "pause", "watchdog", "default", "timeout", seconds(times.detection)});
   out.line({"priority-flow-control", "pause", "watchdog", "default", "recovery-time", seconds(times.restoration)});
-  // It looks at least twice within the time it must notice.
+  // Polls at least twice within the detection time.
   const Duration poll = std::min(times.poll, times.detection / 2);
   out.line({"priority-flow-control", "pause", "watchdog", "default", "polling-interval", seconds(poll)});
   out.line({"priority-flow-control", "pause", "watchdog", "action",

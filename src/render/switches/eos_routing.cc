@@ -17,7 +17,7 @@ bool numbered(const SwitchPlan& plan) { return plan.fabric->switch_links.value =
 
 void forwarding(CliWriter& out, const CliSwitch& input) {
   const SwitchPlan& plan = input.plan;
-  if (plan.oob()) return;  // nothing routes there
+  if (plan.oob()) return;  // no routing there
   out.separate();
   out.line({"ip", "routing"});
   if (plan.has_fabric_links() && !numbered(plan)) {
@@ -27,7 +27,7 @@ void forwarding(CliWriter& out, const CliSwitch& input) {
   }
   const bool ipv6 = plan.has_ipv6() || (plan.has_fabric_links() && !numbered(plan));
   if (ipv6) out.line({"ipv6", "unicast-routing", "vrf", input.plan.vrf});
-  // Chips of this family take a seed from 0 to 5; each tier has one of its own.
+  // Chips of this family support seeds 0 to 5; each tier has its own.
   const std::string& asic = plan.group->network_switch->asic.value;
   const bool seeded = asic.find("Tomahawk") != std::string::npos || asic.find("Trident") != std::string::npos;
   if (plan.has_fabric_links() && plan.fabric->hash_seeds.value && seeded)
@@ -82,7 +82,7 @@ void neighbors(CliWriter& out, const CliSwitch& input) {
     out.line({"neighbor", port.peer_address, "description", CliToken::rest(port.peer_name)});
   }
   if (!has_pair_session(plan)) return;
-  // A leaf that lost its uplinks goes on through the other of its pair.
+  // A leaf that lost its uplinks forwards through its pair.
   const auto vlan =
       std::find_if(plan.vlans.begin(), plan.vlans.end(), [](const SwitchVlan& one) { return !one.gateways.empty(); });
   const Ipv4 other = vlan->gateways.front().pair_own;

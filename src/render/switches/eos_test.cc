@@ -1,5 +1,5 @@
-// EOS where its words differ from what one would expect. Every line of whole files is held against a grammar in
-// tests/render_cli_test.cc.
+// EOS where its syntax differs from what one would expect. Every line of whole files is checked against a grammar in
+// tests/render_eos_test.cc.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -51,7 +51,7 @@ SwitchPort link(std::int64_t gigabit, std::uint32_t lane, std::uint32_t lanes, s
   return out;
 }
 
-// A piece of a split cage is called by its first lane: two halves of an eight-lane cage are 7/1 and 7/5.
+// A breakout port is named after its first lane: two halves of an eight-lane cage are 7/1 and 7/5.
 TEST(Eos, NamesPortsByLane) {
   EXPECT_EQ(eos_port_name(link(800, 0, 8, 8)), "Ethernet7/1");
   EXPECT_EQ(eos_port_name(link(400, 4, 4, 8)), "Ethernet7/5");
@@ -59,7 +59,7 @@ TEST(Eos, NamesPortsByLane) {
   EXPECT_EQ(eos_port_name(link(25, 0, 1, 1)), "Ethernet7");
 }
 
-TEST(Eos, SaysSpeedsWithLanes) {
+TEST(Eos, WritesSpeedsWithLanes) {
   EXPECT_EQ(eos_speed(link(800, 0, 8, 8)), "800g-8");
   EXPECT_EQ(eos_speed(link(400, 4, 4, 8)), "400g-4");
   EXPECT_EQ(eos_speed(link(400, 0, 8, 8)), "400g-8");
@@ -69,7 +69,7 @@ TEST(Eos, SaysSpeedsWithLanes) {
   EXPECT_EQ(eos_speed(link(25, 0, 1, 1)), "25g");
 }
 
-// By default EOS puts DSCP 24 to 31 into class 3: all but the data's must be taken out of the lossless class.
+// By default EOS puts DSCP 24 to 31 into class 3: all but the data's must be moved out of the lossless class.
 TEST(Eos, OnlyTheDataIsLossless) {
   const Made made = render("");
   std::istringstream lines(made.sink.content(kLeaf));
@@ -99,7 +99,7 @@ TEST(Eos, WatchdogTimesAreInSeconds) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
-// The two leaves of a pair name each other, agree on every bundle, and share the gateway.
+// The two leaves of a pair name each other, agree on every port channel, and share the gateway.
 TEST(Eos, PairsAgree) {
   const Made made = render("");
   const std::string a = made.sink.content("eos/fe-leaf001a.cfg");
@@ -118,7 +118,7 @@ TEST(Eos, PairsAgree) {
     return out;
   };
   EXPECT_EQ(bundles(a), bundles(b));
-  EXPECT_EQ(bundles(a).size(), 4U + 3U);  // jump hosts are out-of-band alone
+  EXPECT_EQ(bundles(a).size(), 4U + 3U);  // jump hosts are only on the out-of-band network
   EXPECT_NE(a.find("   ip address 169.254.255.0/31\n"), std::string::npos);
   EXPECT_NE(a.find("   peer-address 169.254.255.1\n"), std::string::npos);
   EXPECT_NE(b.find("   ip address 169.254.255.1/31\n"), std::string::npos);
@@ -129,7 +129,7 @@ TEST(Eos, PairsAgree) {
   EXPECT_NE(b.find("   ip address 10.20.50.3/24\n"), std::string::npos);
 }
 
-TEST(Eos, PairKeepsOffVlansOfFabrics) {
+TEST(Eos, PairVlanIsNotAFabricVlan) {
   const Made made = render("", "leaf: arista-7060dx5-64s, vlan: 4094");
   const std::string a = made.sink.content("eos/fe-leaf001a.cfg");
   EXPECT_NE(a.find("   local-interface Vlan4093\n"), std::string::npos);

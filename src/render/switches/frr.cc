@@ -1,6 +1,6 @@
-// FRR configuration of every switch of the routed fabrics, for a lab: one shape for all, whatever system the switch
-// itself runs. Sessions are eBGP with the numbers of the design (RFC 7938); a session to any other number, that is over
-// a wrong cable, stays down.
+// FRR configuration of every switch of the routed fabrics, for a lab: one format for all, regardless of the switch's
+// own OS. Sessions are eBGP with the design's AS numbers (RFC 7938); a session to any other AS number, i.e. over a
+// miswired cable, stays down.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ constexpr int kBfdIntervalMs = 100;
 constexpr int kBfdMultiplier = 3;
 // Debian's and the project's own packages are built with --enable-multipath=256.
 constexpr std::uint32_t kMaxPaths = 256;
-// Unnumbered peers find each other by router advertisements; with the default of 10 s a link that comes back waits.
+// Unnumbered peers find each other by router advertisements; the default interval of 10 s delays links that come back.
 constexpr int kRouterAdvertisementSeconds = 1;
 
-// Lines of an FRR configuration. Control characters, which would begin another command, cannot pass.
+// Lines of an FRR configuration. Control characters, which could start another command, are removed.
 class FrrText {
  public:
   void line(int depth, std::string_view text) {
@@ -62,8 +62,8 @@ class SwitchConfig {
     out_.line(0, fmt::format("hostname {}", name_));
     out_.line(0, "log syslog informational");
     out_.line(0, "service integrated-vtysh-config");
-    // FRR 8.4 goes on using a kernel nexthop group after the kernel has dropped members whose link went down: routes
-    // that hold their next hops themselves get them back with the session.
+    // FRR 8.4 keeps using a kernel nexthop group after the kernel has dropped members whose link went down: routes with
+    // their own next hops get them back with the session.
     out_.line(0, "no zebra nexthop kernel enable");
     out_.gap();
     write_bfd();
@@ -110,7 +110,7 @@ class SwitchConfig {
     out_.gap();
   }
 
-  // One interface for each VLAN; pools that share a leaf have subnets of their own on it.
+  // One interface per VLAN; pools that share a leaf have separate subnets on it.
   void write_vlans() {
     std::vector<std::string> done;
     for (const Gateway& first : part_.gateways) {
@@ -132,7 +132,7 @@ class SwitchConfig {
     }
   }
 
-  // Hosts whose subnet is on other leaves too, by the address: the longer prefix wins there.
+  // Host routes for subnets that are on other leaves too: there the longer prefix wins.
   template <class Visit>
   void each_host_route(Visit visit) const {
     if (fabric_.evpn) return;
@@ -154,7 +154,7 @@ class SwitchConfig {
     if (any) out_.gap();
   }
 
-  // What this switch itself brings into the fabric.
+  // Prefixes that this switch originates.
   [[nodiscard]] std::vector<std::string> own() const {
     std::vector<std::string> prefixes;
     if (!fabric_.evpn) {
@@ -183,7 +183,7 @@ class SwitchConfig {
     if (entries.empty()) out_.line(0, fmt::format("{} prefix-list {} seq 5 deny any", family, name));
   }
 
-  // A leaf announces what is its own and nothing it has learnt: no traffic between spines goes through it.
+  // A leaf announces only its own prefixes, never learned ones: no transit traffic between spines.
   void write_filters() {
     if (part_.sessions.empty()) return;
     const auto allowed = underlay_.allowed(fabric_);
@@ -195,7 +195,8 @@ class SwitchConfig {
     write_route_map("IN", "FABRIC");
     write_route_map("OUT", leaf_ ? "OWN" : "FABRIC");
     if (fabric_.evpn) {
-      // eBGP takes and gives nothing without a policy (RFC 8212); the hosts of the one subnet are all there is here.
+      // eBGP exchanges nothing without a policy (RFC 8212); permit all, since only hosts of the one subnet are
+      // announced.
       out_.line(0, "route-map EVPN permit 10");
       out_.line(0, "exit");
     }

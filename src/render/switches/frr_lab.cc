@@ -1,4 +1,4 @@
-// The lab around the FRR configuration: a table of what is joined to what, the script that builds it of network
+// The lab for the FRR configuration: a table of connections, the script that builds the lab from network
 // namespaces, and the same as a containerlab topology.
 #include <fmt/format.h>
 
@@ -26,12 +26,12 @@ std::int64_t switch_mtu(const FabricPart& fabric) {
   return fabric.spec->switch_mtu.has_value() ? fabric.spec->switch_mtu.value : fabric.spec->mtu.value;
 }
 
-// A VLAN's VNI; the design numbers VLANs cluster-wide, so the VLAN's own number serves.
+// A VLAN's VNI; VLAN numbers are unique across the cluster, so the VLAN number is used.
 std::string vni_of(const model::Cluster& cluster, const FabricPart& fabric, model::SubnetId subnet) {
   return fabric.evpn ? std::to_string(cluster.subnet(subnet).vlan) : std::string();
 }
 
-// One host port as the lab needs it.
+// One host port for the lab.
 struct HostLine {
   std::string host;
   std::string interface;
@@ -39,7 +39,7 @@ struct HostLine {
   std::string gateway;
   std::string address6;
   std::string gateway6;
-  std::string reach;  // what lies behind the gateway: the rail's whole subnet
+  std::string reach;  // prefix reached through the gateway: the rail's whole subnet
   std::string leaf;
   std::string leaf_interface;
   std::string vlan;
@@ -193,7 +193,7 @@ Value switch_node(const Underlay& underlay, const FabricPart& fabric, const Swit
   return node;
 }
 
-// Hosts have links of several fabrics: their commands gather over all of them, by device.
+// Hosts have links on several fabrics: their commands are collected across all of them, by device.
 class HostNodes {
  public:
   explicit HostNodes(const model::Cluster& cluster) : cluster_(cluster), commands_(cluster.devices().size()) {}
@@ -261,8 +261,8 @@ std::string topology(const Underlay& underlay) {
 std::string script(const model::Cluster& cluster) {
   std::string text = "#!/usr/bin/env bash\n";
   text += comment_heading(cluster, "Runs the routed fabrics of the cluster, or a part of them, as a lab", "#");
-  // Namespaces are called PREFIX-DEVICE, and FRR's path spaces (-N) the same. Interfaces have the names of the model's
-  // ports with '-' for '/', so that a line of a trace can be looked up in `weft show cables`.
+  // Namespaces are named PREFIX-DEVICE, and so are FRR's path spaces (-N). Interfaces have the names of the model's
+  // ports with '-' for '/', so that a trace line can be looked up in `weft show cables`.
   text += asset<"render/frr/lab.bash">();
   return text;
 }

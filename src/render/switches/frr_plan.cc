@@ -24,7 +24,7 @@ Underlay::Underlay(const model::Cluster& cluster) : cluster_(cluster) {
        {model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend}) {
     const model::FabricPlan& plan = cluster.fabric(kind);
     const bool flat = kind == model::FabricKind::frontend;
-    // A single pair of frontend leaves bridges: there is nothing to route.
+    // A single pair of frontend leaves bridges: nothing to route.
     if (!plan.present || plan.network != model::NetworkKind::ethernet || (flat && plan.tiers < 2)) continue;
     fabrics_.push_back({kind, &cluster.data_fabric_spec(kind), &plan, flat});
   }
@@ -41,7 +41,7 @@ Underlay::Underlay(const model::Cluster& cluster) : cluster_(cluster) {
   for (const FabricPart& fabric : fabrics_) measure(fabric);
 }
 
-// The part of the address plan that a fabric uses (plans have room for more rails) and the lengths of its prefixes.
+// The part of the address plan that a fabric uses (plans have headroom for more rails) and its prefix lengths.
 void Underlay::measure(const FabricPart& fabric) {
   auto& [shortest, longest] = lengths_[static_cast<std::size_t>(fabric.kind)];
   std::vector<Ipv4Prefix>& reach = reach_[static_cast<std::size_t>(fabric.kind)];
@@ -88,8 +88,8 @@ SwitchPart Underlay::switch_part(model::DeviceId id) const {
   return part;
 }
 
-// Upwards every link leads everywhere. Downwards a spine reaches a leaf by the links between the two, a core reaches a
-// pod by its links to all spines of that pod.
+// Every uplink reaches everything. Downward, a spine reaches a leaf over the links between the two, and a core reaches
+// a pod over its links to all spines of that pod.
 std::uint32_t Underlay::most_paths(const SwitchPart& part) const {
   std::uint32_t up = 0;
   std::map<std::uint32_t, std::uint32_t> down;

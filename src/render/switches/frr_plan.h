@@ -1,8 +1,8 @@
-// The routed underlay of the Ethernet fabrics, switch by switch, as a lab of Linux hosts can run it: sessions, subnets,
-// what may be announced. Internal to the `frr` target; names and numbers are the Cluster's.
+// The routed underlay of the Ethernet fabrics, per switch, in a form that a lab of Linux hosts can run: sessions,
+// subnets, prefix filters. Internal to the `frr` target; names and numbers are from the Cluster.
 //
-// Host subnets of the backend and of storage live on one leaf each and are routed. The frontend's subnet spans all of
-// its leaves: there the underlay carries loopbacks alone and EVPN stretches the subnet over VXLAN (RFC 7432, RFC 8365).
+// Each host subnet of the backend and storage is on one leaf and is routed. The frontend subnet spans all of its
+// leaves: there the underlay carries only loopbacks and EVPN stretches the subnet over VXLAN (RFC 7432, RFC 8365).
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ namespace weft::render::frr {
 struct Session {
   model::PortId port = model::kNone<model::PortId>;
   model::PortId peer = model::kNone<model::PortId>;
-  bool up = false;  // towards the spines or cores
+  bool up = false;  // toward the spines or cores
 };
 
-// An address of the leaf on a VLAN that its hosts use as their gateway.
+// An address of the leaf on a VLAN that is its hosts' gateway.
 struct Gateway {
   model::SubnetId subnet = model::kNone<model::SubnetId>;
-  bool shared = false;  // other leaves have hosts of the subnet too: hosts are announced one by one
+  bool shared = false;  // other leaves have hosts of the subnet too: host routes are announced
 };
 
 struct FabricPart {
@@ -39,7 +39,7 @@ struct SwitchPart {
   std::vector<Session> sessions;
   std::vector<Gateway> gateways;          // by subnet
   std::vector<model::PortId> host_ports;  // of the hosts, in the order of the leaf's cages
-  std::uint32_t most_paths = 1;           // equal paths that one prefix can have here
+  std::uint32_t most_paths = 1;           // maximum number of equal-cost paths per prefix
 };
 
 class Underlay {
@@ -49,10 +49,10 @@ class Underlay {
   [[nodiscard]] const std::vector<FabricPart>& fabrics() const { return fabrics_; }
   [[nodiscard]] const FabricPart* fabric(model::FabricKind kind) const;  // null when it is not part of the lab
   [[nodiscard]] SwitchPart switch_part(model::DeviceId id) const;
-  // Prefixes that may travel in a fabric: "10.60.0.0/16 ge 26 le 26".
+  // Prefixes allowed in a fabric: "10.60.0.0/16 ge 26 le 26".
   [[nodiscard]] std::vector<std::string> allowed(const FabricPart& fabric) const;
   [[nodiscard]] std::vector<std::string> allowed_ipv6(const FabricPart& fabric) const;
-  // The subnets of the plan that have hosts: one a rail.
+  // The subnets of the plan that have hosts: one per rail.
   [[nodiscard]] const std::vector<Ipv4Prefix>& reach(const FabricPart& fabric) const {
     return reach_[static_cast<std::size_t>(fabric.kind)];
   }
@@ -77,7 +77,7 @@ class Underlay {
 
   const model::Cluster& cluster_;
   std::vector<FabricPart> fabrics_;
-  std::vector<model::DeviceId> leaf_of_subnet_;  // the first leaf with a host of it
+  std::vector<model::DeviceId> leaf_of_subnet_;  // the first leaf with a host in it
   std::vector<bool> shared_;                     // by subnet: hosts on several leaves
   std::array<std::vector<Ipv4Prefix>, model::kFabrics> reach_{};
   struct Lengths {
@@ -87,12 +87,12 @@ class Underlay {
   std::array<Lengths, model::kFabrics> lengths_{};
 };
 
-// Linux names of interfaces have at most 15 characters and no slash: "p12/2" is "p12-2" in the lab.
+// Linux interface names have at most 15 characters and no slash: "p12/2" is "p12-2" in the lab.
 [[nodiscard]] std::string interface_name(const model::Cluster& cluster, model::PortId port);
 [[nodiscard]] std::string vlan_name(const model::Cluster& cluster, model::SubnetId subnet);  // "vlan600"
-// "train-u001"; "shared-u001" for leaves that small pools share; "-" for what belongs to none.
+// "train-u001"; "shared-u001" for leaves shared by small pools; "-" if not in a unit.
 [[nodiscard]] std::string unit_name(const model::Cluster& cluster, model::UnitId unit);
-// Lines of `heading` behind a comment sign.
+// Lines of `heading` after a comment marker.
 [[nodiscard]] std::string comment_heading(const model::Cluster& cluster, std::string_view what, std::string_view sign);
 
 // lab.sh, lab.tsv and topology.clab.yml.

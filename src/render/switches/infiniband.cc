@@ -1,5 +1,5 @@
-// Files of every InfiniBand fabric: what OpenSM reads, how it learns the GUIDs of the site, the same fabric for ibsim,
-// and the management configuration of the switches.
+// Files of every InfiniBand fabric: OpenSM configuration, the script that discovers the site's GUIDs, the same fabric
+// for ibsim, and the management configuration of the switches.
 #include <fmt/format.h>
 
 #include "base/asset.h"

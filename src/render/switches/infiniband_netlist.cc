@@ -1,4 +1,4 @@
-// The fabric as ibsim reads it: the format that ibnetdiscover prints.
+// The fabric as input for ibsim: the format that ibnetdiscover prints.
 #include <fmt/format.h>
 
 #include <array>

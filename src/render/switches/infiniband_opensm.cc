@@ -13,11 +13,11 @@ constexpr std::size_t kMembersPerLine = 6;
 struct Option {
   std::string_view name;
   std::string value;
-  std::string_view why;  // "" for what speaks for itself
+  std::string_view why;  // "" if obvious
 };
 
-// Fat trees have their own engine; where the tree is too uneven for it, Up/Down is free of credit loops as well. One
-// tier has no loops at all.
+// Fat trees have their own engine; if the tree is too irregular for it, Up/Down is also free of credit loops. A single
+// tier has no loops.
 std::string routing_engine(const Fabric& fabric) {
   if (fabric.plan->tiers < 2) return "minhop";
   const bool adaptive = fabric.spec->load_balancing.value != model::LoadBalancing::ecmp;
@@ -87,8 +87,8 @@ std::string opensm_conf(const model::Cluster& cluster, const Fabric& fabric, boo
   return text;
 }
 
-// On site GUIDs are unknown before the first sweep: until guids.sh has written the whole file, the default partition
-// stands alone, and where tenants are to be kept apart nobody is a full member but managers.
+// GUIDs on site are unknown before the first sweep: until guids.sh has written the complete file there is only the
+// default partition; if tenants are isolated, only managers are full members.
 std::string partitions_conf(const model::Cluster& cluster, const Fabric& fabric, bool simulated) {
   std::string text = comment_heading(cluster, fmt::format("Partitions of the {} fabric", model::to_text(fabric.kind)));
   const std::string flags = fmt::format("ipoib, mtu={}", mtu_code(fabric.spec->mtu.value));
@@ -115,7 +115,7 @@ std::string partitions_conf(const model::Cluster& cluster, const Fabric& fabric,
   return text;
 }
 
-// What guids.sh works from: partitions, then nodes by their descriptions.
+// Input of guids.sh: partitions, then nodes by their descriptions.
 std::string node_table(const model::Cluster& cluster, const Fabric& fabric) {
   std::string text = comment_heading(
       cluster, fmt::format("Nodes of the {} fabric by description, for guids.sh", model::to_text(fabric.kind)));

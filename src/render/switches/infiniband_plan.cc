@@ -10,7 +10,8 @@
 namespace weft::render::ib {
 namespace {
 
-// Of the simulator: locally administered (bit 1 of the first byte, IEEE 802), "WEF", then fabric, device and adapter.
+// GUIDs of the simulator: locally administered (bit 1 of the first byte, IEEE 802), "WEF", then fabric, device and
+// adapter.
 constexpr std::uint64_t kGuidBase = 0x0257'4546'0000'0000;
 constexpr unsigned kFabricShift = 28;
 constexpr unsigned kDeviceShift = 8;
@@ -26,7 +27,7 @@ std::uint64_t guid_of(model::FabricKind kind, model::DeviceId device, std::size_
          std::uint64_t{model::index_of(device)} << kDeviceShift | std::uint64_t{number} << 1U;
 }
 
-// Pools whose servers a tenant's jobs run on: those of its partitions, or all that compute.
+// Pools whose servers a tenant's jobs run on: those of its partitions, or all compute pools.
 bool uses_pool(const model::Spec& spec, const model::TenantSpec& tenant, const model::PoolSpec& pool) {
   const model::PoolRole role = pool.role.value;
   if (role != model::PoolRole::training && role != model::PoolRole::inference && role != model::PoolRole::cpu)
@@ -79,7 +80,7 @@ class Builder {
       (this->*add)(static_cast<model::DeviceId>(model::index_of(group.first) + i));
   }
 
-  // Tenants that have servers on this fabric; one alone shares with nobody.
+  // Tenants that have servers on this fabric; a single one needs no isolation.
   void plan_tenants() {
     const model::Spec& spec = cluster_.spec();
     std::vector<std::vector<std::uint32_t>> users(spec.pools->size());
@@ -110,7 +111,7 @@ class Builder {
       }
     }
     tenants_of_pool_ = std::move(users);
-    // Storage is for all: nobody needs more than the default partition, and servers need not meet there.
+    // All tenants use storage: the default partition is sufficient, and servers need not reach each other there.
     apart_ = fabric_.kind == model::FabricKind::storage;
   }
 
@@ -155,11 +156,11 @@ class Builder {
       node.role = storage ? Role::io : Role::compute;
       node.tenants = tenants_of_pool_[pool];
     }
-    // Limited members of the default partition reach its full ones, storage and managers, but not each other.
+    // Limited members of the default partition reach its full members, storage and managers, but not each other.
     const bool own = node.tenants.size() == 1 && fabric_.tenants[node.tenants.front()].first;
     node.full = node.role != Role::compute || !(own || apart_);
     if (apart_) node.tenants.clear();
-    // Storage on the backend answers every tenant in the tenant's own partition.
+    // Storage on the backend is a member of every tenant's partition.
     for (std::uint32_t t = 0; node.role == Role::io && !apart_ && t < fabric_.tenants.size(); ++t) {
       node.tenants.push_back(t);
     }
@@ -180,7 +181,7 @@ class Builder {
     fabric_.nodes[b.node].links.push_back({b.port, a.node, a.port, port.speed(), port.lanes});
   }
 
-  // On the fabric's managers; without any, on its first two servers of a pool.
+  // On the fabric's managers; if there are none, on its first two pool servers.
   void choose_managers() {
     const auto collect = [&](bool managers, std::size_t most) {
       for (std::uint32_t i = 0; i < fabric_.nodes.size() && fabric_.managers.size() < most; ++i) {
@@ -200,7 +201,7 @@ class Builder {
   Fabric fabric_;
   std::vector<std::vector<std::uint32_t>> tenants_of_pool_;
   std::vector<Place> node_of_port_;
-  bool apart_ = false;  // servers of pools reach storage alone
+  bool apart_ = false;  // servers of pools reach only storage
 };
 
 }  // namespace
@@ -225,7 +226,7 @@ int mtu_code(std::int64_t bytes) {
 
 std::string guid_text(std::uint64_t guid) { return fmt::format("0x{:016x}", guid); }
 
-// Servers with ports on two subnets tell them apart by the prefix, so every fabric has its own.
+// Servers with ports on two subnets distinguish them by prefix, so every fabric has its own.
 std::string subnet_prefix(model::FabricKind kind) {
   return guid_text(0xfe80'0000'0000'0000 + std::uint64_t{static_cast<std::uint8_t>(kind)});
 }

@@ -1,5 +1,5 @@
-// Management configuration of InfiniBand switches: name, address, time, log. Everything about the fabric itself is the
-// subnet manager's. Commands after NVIDIA's user manuals of MLNX-OS 3.11 and NVOS 25.02.
+// Management configuration of InfiniBand switches: name, address, time, log. The fabric itself is configured by the
+// subnet manager. Commands follow NVIDIA's user manuals for MLNX-OS 3.11 and NVOS 25.02.
 #include <fmt/format.h>
 
 #include "render/switches/infiniband_plan.h"
@@ -7,7 +7,7 @@
 namespace weft::render::ib {
 namespace {
 
-// Lines of commands; control characters, which would begin another command, cannot pass.
+// Lines of commands; control characters, which could start another command, are removed.
 class Commands {
  public:
   void add(std::string_view line) {
@@ -24,7 +24,7 @@ std::string netmask(std::uint8_t length) {
   return to_text(Ipv4{length == 0 ? 0U : ~std::uint32_t{0} << (32U - length)});
 }
 
-// Free text of the cluster file is used as a command's argument only if it is one word without signs of a shell.
+// Free text of the cluster file is used as a command argument only if it is one word without shell metacharacters.
 bool is_word(const std::string& text) {
   if (text.empty()) return false;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// Cumulus Linux: one file of `nv set` commands for each switch. `nv config apply` takes them as one change, so that a
-// bad line leaves the switch as it was.
+// Cumulus Linux: one file of `nv set` commands per switch. `nv config apply` applies them as one transaction, so that a
+// bad line leaves the switch unchanged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::string_view kBridge = "br_default";
 constexpr int kDefaultBridgePriority = 32768;
 
 void add_breakouts(Commands& commands, const SwitchPlan& plan) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<int>> cages;  // pieces, lanes of each: cages
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<int>> cages;  // breakout count, lanes per port: cages
   for (const SwitchPort& port : plan.ports) {
     if (port.pieces() == 1) continue;
     std::vector<int>& list = cages[{port.pieces(), port.lanes}];
@@ -59,14 +59,14 @@ void add_links(Commands& commands, const SwitchPlan& plan) {
   }
 }
 
-// Servers bonded over a pair; the peer link makes its own VLAN 4094 for what the two tell each other.
+// Servers bonded over a pair; the peer link creates its own VLAN 4094 for the control traffic between the two.
 void add_pair(Commands& commands, const SwitchPlan& plan) {
   const std::string links =
       names_where(plan, [](const SwitchPort& port) { return port.use == SwitchPort::Use::pair_link; });
   if (!plan.has_pair() || links.empty()) return;
   commands.comment("MLAG pair: servers are bonded to both switches");
   commands.set({"interface", "peerlink", "bond", "member", links});
-  // 44:38:39:ff:00:00 and up is set aside for MLAG.
+  // 44:38:39:ff:00:00 and up is reserved for MLAG.
   commands.set({"mlag", "mac-address",
                 fmt::format("44:38:39:ff:{:02x}:{:02x}", plan.pair_number >> 8U & 0xFFU, plan.pair_number & 0xFFU)});
   commands.set({"mlag", "backup", to_text(plan.pair_management), "vrf", "mgmt"});
@@ -151,7 +151,7 @@ void add_vlans(Commands& commands, const SwitchPlan& plan) {
       add_gateway(commands, plan, vlan);
     }
   }
-  // Out-of-band leaves hang on two switches: the spanning tree opens the loop, its root is above.
+  // Out-of-band leaves connect to two switches: the spanning tree breaks the loop; its root is above them.
   const int above = plan.spanning_tree_priority();
   if (plan.oob() || above != 0) {
     const int priority = above != 0 ? above : kDefaultBridgePriority;

@@ -40,7 +40,7 @@ void Commands::set(std::initializer_list<std::string_view> words) {
   text_ += '\n';
 }
 
-// `place` is made of plain words by its caller.
+// The caller builds `place` from plain words.
 void Commands::set_at(std::string_view place, std::initializer_list<std::string_view> words) {
   text_ += "nv set ";
   text_ += place;
@@ -66,7 +66,7 @@ std::string number_list(const std::vector<int>& ascending) {
 }
 
 std::string port_names(const std::vector<const SwitchPort*>& ports) {
-  // Runs of pieces of one cage, "s0-1"; then runs of cages with the same pieces.
+  // Ranges of breakout ports in one cage, "s0-1"; then ranges of cages with the same breakout ports.
   struct Run {
     std::uint32_t first = 0;
     std::uint32_t last = 0;

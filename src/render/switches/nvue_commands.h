@@ -1,5 +1,5 @@
-// `nv set` commands of one Cumulus Linux switch, built from words: what is not plain is quoted, control characters
-// never come through. Also the way NVUE writes many interfaces as one word.
+// `nv set` commands of one Cumulus Linux switch, built from words: words with special characters are quoted, control
+// characters are removed. Also NVUE's notation for a list of interfaces as one word.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ class Commands {
  public:
   void comment(std::string_view text);
   void set(std::initializer_list<std::string_view> words);
-  // set() below a common beginning: "interface swp1 link".
+  // set() with a common prefix: "interface swp1 link".
   void set_at(std::string_view place, std::initializer_list<std::string_view> words);
   [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -33,7 +33,7 @@ class Commands {
 void add_qos(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan);
 void add_routing(Commands& commands, const SwitchPlan& plan);
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan);
-// Ports for which the function answers true; "" when there are none.
+// Ports for which the function returns true; "" if there are none.
 template <class Wanted>
 [[nodiscard]] std::string names_where(const SwitchPlan& plan, Wanted wanted) {
   std::vector<const SwitchPort*> found;

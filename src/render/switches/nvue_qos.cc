@@ -1,5 +1,5 @@
-// NVUE: classes of a lossless fabric. Words are those of the Cumulus Linux 5 user guide, Quality of Service; headroom
-// is worked out by the switch from speed, frame size and cable length.
+// NVUE: classes of a lossless fabric. Commands follow the Cumulus Linux 5 user guide, Quality of Service; the switch
+// computes headroom from speed, frame size and cable length.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string at(std::string_view what, std::string_view profile = kGlobal) {
 void add_mapping(Commands& commands, const model::QosSpec& qos, const ClassPlan& classes) {
   const bool by_dscp = qos.trust.value == model::TrustMode::dscp;
   commands.set_at(at("mapping"), {"trust", by_dscp ? "l3" : "l2"});
-  // Every code is said: by default Cumulus would put eight neighboring DSCPs into the lossless class.
+  // Every DSCP is mapped explicitly: by default Cumulus would put eight adjacent DSCPs into the lossless class.
   for (int code = 0; code < (by_dscp ? kDscpCount : kClassCount); ++code) {
     const int data = by_dscp ? classes.dscp : classes.priority;
     const int cnp = by_dscp ? classes.cnp_dscp : classes.cnp_priority;
@@ -51,7 +51,7 @@ void add_scheduler(Commands& commands, const ClassPlan& classes) {
   share(classes.best_effort, 100 - classes.bandwidth_percent);
   share(classes.priority, classes.bandwidth_percent);
   commands.set_at(at("egress-scheduler"), {"traffic-class", std::to_string(classes.cnp_priority), "mode", "strict"});
-  // Nothing is mapped to these; they must not keep the shares they have by default.
+  // No DSCP is mapped to these; they must not keep their default bandwidth shares.
   if (!unused.empty())
     commands.set_at(at("egress-scheduler"), {"traffic-class", number_list(unused), "mode", "strict"});
 }
@@ -67,7 +67,7 @@ void set_marking(Commands& commands, const model::QosSpec& qos, const ClassPlan&
   commands.set_at(place, {"traffic-class", number, "probability", std::to_string(qos.ecn_percent.value)});
 }
 
-// Thresholds go with the speed: the most frequent one's are for all ports, others have a profile of their own.
+// Thresholds depend on the speed: those of the most common speed apply to all ports, other speeds have a profile.
 void add_marking(Commands& commands, const SwitchPlan& plan, const ClassPlan& classes) {
   const model::QosSpec& qos = plan.fabric->qos.value;
   if (!qos.ecn.value) {

@@ -17,7 +17,7 @@ void add_peers(Commands& commands, const SwitchPlan& plan, const std::string& bg
   const std::string bfd = plan.fabric->bfd.value ? "on" : "off";
   commands.set_at(bgp, {"peer-group", kFabricGroup, "bfd", "enable", bfd});
   commands.set_at(bgp, {"peer-group", kFabricGroup, "address-family", "ipv4-unicast", "enable", "on"});
-  // Sessions between numbered ends have IPv4 addresses alone, and so no next hop for IPv6.
+  // Sessions over numbered links have only IPv4 addresses, hence no next hop for IPv6.
   const bool unnumbered = std::any_of(plan.ports.begin(), plan.ports.end(),
                                       [](const SwitchPort& port) { return port.is_routed() && !port.is_numbered(); });
   if (plan.has_ipv6() && unnumbered)
@@ -39,7 +39,7 @@ void add_peers(Commands& commands, const SwitchPlan& plan, const std::string& bg
   }
 }
 
-// Kubernetes nodes announce service addresses to the first frontend leaves, and are told nothing.
+// Kubernetes nodes announce service addresses to the first frontend leaves; nothing is announced to them.
 void add_nodes(Commands& commands, const NodePeering& nodes, const std::string& bgp) {
   if (nodes.asn == 0) return;
   const std::string list = "router policy prefix-list SERVICES";
@@ -115,7 +115,7 @@ void add_routing(Commands& commands, const SwitchPlan& plan) {
   commands.set({"system", "forwarding", "hash-seed", std::to_string(seed)});
 }
 
-// What a managed port sends goes to jump hosts or to the services, anything else stops there.
+// Managed ports may send to jump hosts and to the services; everything else is dropped.
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan) {
   const std::vector<GuardRule> guard = guard_rules(render, plan);
   if (guard.empty()) return;

@@ -1,4 +1,4 @@
-// NX-OS: one file for each switch, and what belongs to the switch as a whole.
+// NX-OS: one file per switch, and its system-wide settings.
 #include <fmt/format.h>
 
 #include "render/core/targets.h"
@@ -21,7 +21,7 @@ void features(CliWriter& out, const SwitchPlan& plan) {
   if (plan.has_fabric_links() && plan.fabric->bfd.value) out.line({"feature", "bfd"});
 }
 
-// Where secrets come from; they never stand in the file.
+// Where secrets come from; they are never in the file.
 void accounts(CliWriter& out, const CliSwitch& input) {
   out.separate();
   const model::OobSpec& oob = input.oob();

@@ -1,4 +1,4 @@
-// NX-OS: BGP between the tiers (RFC 7938: a number for each leaf, one for the spines of a pod), with BFD. Unicast
+// NX-OS: BGP between the tiers (RFC 7938: an AS number per leaf, one for the spines of a pod), with BFD. Unicast
 // Routing Configuration Guide, "Configuring Basic BGP", "Configuring Advanced BGP".
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ void networks(CliWriter& out, const SwitchPlan& plan) {
     for (const SwitchGateway& gateway : vlan.gateways) {
       if (!gateway.stretched) out.line({"network", gateway.prefix});
       for (const Ipv4 host : gateway.hosts) out.line({"network", Ipv4Prefix{host, 32}});
-      // Nodes of other pairs reach this leaf's own address, which they peer with, by its local route.
+      // Nodes of other pairs reach this leaf's own address, which they peer with, through its local route.
       if (gateway.stretched && plan.nodes.asn != 0) out.line({"network", Ipv4Prefix{gateway.own, 32}});
     }
   }
@@ -52,7 +52,7 @@ void fabric_neighbors(CliWriter& out, const CliSwitch& input) {
   }
 }
 
-// A leaf that lost its uplinks goes on through the other of its pair.
+// A leaf that lost its uplinks forwards through its pair.
 void pair_neighbor(CliWriter& out, const CliSwitch& input) {
   const SwitchPlan& plan = input.plan;
   if (!plan.has_pair() || plan.vlans.empty() || !plan.has_fabric_links()) return;
@@ -68,7 +68,7 @@ void pair_neighbor(CliWriter& out, const CliSwitch& input) {
   }
 }
 
-// Nodes that announce addresses of services open the session themselves.
+// Nodes that announce service addresses initiate the session.
 void node_neighbors(CliWriter& out, const CliSwitch& input) {
   const SwitchPlan& plan = input.plan;
   if (plan.nodes.asn == 0) return;

@@ -7,19 +7,19 @@
 
 namespace weft::render {
 
-// Of logs, time and names.
+// For syslog, NTP and DNS.
 [[nodiscard]] std::string nxos_management_vrf(const SwitchPlan& plan);
 
 inline constexpr std::string_view kNxosGuard = "JUMP-ONLY";
 
 [[nodiscard]] std::string nxos_port_name(const SwitchPort& port);  // Ethernet1/3/2
-// The policy of egress queues for ports of this speed: "ROCE-OUT-400G".
+// Egress queuing policy for ports of this speed: "ROCE-OUT-400G".
 [[nodiscard]] std::string nxos_queuing_name(BitRate speed);
-// The speed most lossless ports have; theirs is the policy of the whole switch.
+// The most common speed of lossless ports; its policy is the system-wide one.
 [[nodiscard]] BitRate nxos_usual_speed(const SwitchPlan& plan);
 [[nodiscard]] bool nxos_has_qos(const SwitchPlan& plan);
 
-void nxos_system(CliWriter& out, const CliSwitch& input);  // features, names, management services
+void nxos_system(CliWriter& out, const CliSwitch& input);  // features, host name, management services
 void nxos_guard(CliWriter& out, const CliSwitch& input);   // the access list of the out-of-band network
 void nxos_qos(CliWriter& out, const CliSwitch& input);
 void nxos_vlans(CliWriter& out, const CliSwitch& input);  // VLANs, VRFs, static routes

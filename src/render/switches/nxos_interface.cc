@@ -12,7 +12,7 @@
 namespace weft::render {
 namespace {
 
-// A switched port of a Nexus 9000 has an MTU of 1500 or of the system's jumbo size, nothing between.
+// A switched port of a Nexus 9000 has an MTU of 1500 or of the system's jumbo size, nothing in between.
 constexpr std::int64_t kNxosJumbo = 9216;
 
 std::int64_t mtu_of(const SwitchPlan& plan) { return std::min(plan.mtu, kNxosJumbo); }
@@ -109,7 +109,7 @@ void bundles(CliWriter& out, const SwitchPlan& plan) {
     }
     if (mtu_of(plan) > 1500) out.line({"mtu", kNxosJumbo});
     edge_lines(out);
-    out.line({"no", "lacp", "suspend-individual"});  // a server that boots over the network has no bond yet
+    out.line({"no", "lacp", "suspend-individual"});  // a server has no bond yet during network boot
     out.line({"vpc", channel});
   }
 }
@@ -161,7 +161,7 @@ void svi(CliWriter& out, const CliSwitch& input, const SwitchVlan& vlan) {
   out.line({"vrf", "member", input.plan.vrf});
   out.line({"no", "ip", "redirects"});
   gateway_lines(out, vlan);
-  // Hosts of the subnet on other leaves are behind this gateway too.
+  // Hosts of the subnet on other leaves are reached through this gateway too.
   if (vlan.is_stretched()) out.line({"ip", "local-proxy-arp"});
   if (plan.oob() && !input.guard.empty()) {
     out.line({"ip", "access-group", kNxosGuard, "in"});
@@ -199,7 +199,8 @@ void nxos_vlans(CliWriter& out, const CliSwitch& input) {
     const auto vrf = out.section({"vrf", "context", input.plan.vrf});
     for (const SwitchVlan& vlan : plan.vlans) {
       for (const SwitchGateway& gateway : vlan.gateways) {
-        // The next hop is the host itself: the /32 is there to be announced, the subnet as a whole lives elsewhere too.
+        // The next hop is the host itself: the /32 exists only to be announced, since the subnet is on other leaves
+        // too.
         for (const Ipv4 host : gateway.hosts) out.line({"ip", "route", Ipv4Prefix{host, 32}, vlan_name(vlan.id), host});
       }
     }
@@ -214,7 +215,7 @@ void nxos_pair(CliWriter& out, const CliSwitch& input) {
   out.line({"peer-switch"});
   out.line({"role", "priority", plan.side == 0 ? 100 : 200});
   out.line({"peer-keepalive", "destination", plan.pair_management, "source", plan.management, "vrf", "management"});
-  out.line({"delay", "restore", 150});  // seconds: routes are back before servers use the links again
+  out.line({"delay", "restore", 150});  // seconds: routes are restored before servers use the links again
   out.line({"peer-gateway"});
   out.line({"layer3", "peer-router"});
   out.line({"auto-recovery"});

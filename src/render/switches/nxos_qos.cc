@@ -1,6 +1,6 @@
 // NX-OS: lossless class, congestion notifications, marking and the PFC watchdog. Quality of Service Configuration
-// Guide, "Configuring Priority Flow Control", "Configuring Queuing and Scheduling", "Configuring Network QoS"; the
-// arrangement is that of Cisco's "Data Center Networking Blueprint for AI/ML Applications".
+// Guide, "Configuring Priority Flow Control", "Configuring Queuing and Scheduling", "Configuring Network QoS";
+// structured as in Cisco's "Data Center Networking Blueprint for AI/ML Applications".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace weft::render {
 namespace {
 
-// The watchdog counts in steps of one interval, 100 to 1000 ms; a queue is shut after 1 to 10 of them and released
-// after 0 to 100 quiet ones.
+// The watchdog counts in intervals of 100 to 1000 ms; a queue is shut down after 1 to 10 of them and restored after 0
+// to 100 quiet ones.
 struct NxosWatchdog {
   std::int64_t interval_ms = 100;
   std::int64_t shutdown = 1;

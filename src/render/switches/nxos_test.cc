@@ -1,5 +1,5 @@
-// NX-OS where the cluster file asks for something else than the examples do. What the files mean as a whole is held
-// against weft's own reader in tests/render_cli_test.cc.
+// NX-OS with cluster files that differ from the examples. The meaning of whole files is checked with weft's own parser
+// in tests/render_cli_test.cc.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -44,7 +44,7 @@ bool has_line(const std::string& text, const std::string& line) {
 
 constexpr const char* kLeaf = "nxos/be-train-u001-leaf1.cfg";
 
-TEST(Nxos, SaysWhoReadsAFileAndWhatItCosts) {
+TEST(Nxos, FilesHaveDeviceRiskAndStage) {
   const Made made = render(cluster_text("", ""));
   const RenderedFile& file = made.sink.files.at(kLeaf);
   EXPECT_EQ(file.device, "be-train-u001-leaf1");
@@ -83,14 +83,14 @@ TEST(Nxos, FollowsTheClassesOfTheFile) {
     EXPECT_EQ(lossy.sink.content(kLeaf).find(word), std::string::npos) << word;
 }
 
-TEST(Nxos, LeavesOutWhatTheFileDoesNotWant) {
+TEST(Nxos, OmitsWhatTheFileDisables) {
   const Made made = render(cluster_text(", bfd: false, hash_seeds: false", ", jump_only: false"));
   EXPECT_EQ(made.sink.content(kLeaf).find("bfd"), std::string::npos);
   EXPECT_EQ(made.sink.content(kLeaf).find("universal-id"), std::string::npos);
   EXPECT_EQ(made.sink.content("nxos/oob-leaf001.cfg").find("access-"), std::string::npos);
 }
 
-// Free text of the file cannot become commands: a server's name that is none is left out and told.
+// Free text of the file cannot become commands: an invalid server name is omitted and reported.
 TEST(Nxos, HostileTextStaysText) {
   const Made made = render(
       "weft: 1\nname: lab\npools:\n  - {name: train, server: hgx-h100, count: 4}\n"
@@ -107,7 +107,7 @@ TEST(Nxos, HostileTextStaysText) {
   EXPECT_EQ(made.sink.notes.front().find('\n'), std::string::npos);
 }
 
-// A list that only jump hosts pass; the two leaves of a pair must still hear each other's keepalive through it.
+// An access list that only jump hosts pass; it must still permit the keepalive between the two leaves of a pair.
 TEST(Nxos, KeepaliveOfAPairPassesTheGuard) {
   const Made made = render(
       "weft: 1\nname: lab\npools:\n  - {name: train, server: hgx-h100, count: 4}\n"

@@ -13,7 +13,7 @@ Ipv4Prefix host_prefix(Ipv4 address) { return {address, 32}; }
 
 using Protocol = GuardRule::Protocol;
 
-// A request and its answer.
+// A request and its response.
 void add_service(std::vector<GuardRule>& rules, Protocol protocol, const Ipv4Prefix& all, Ipv4 server, int port) {
   rules.push_back({protocol, all, 0, host_prefix(server), port, false});
   rules.push_back({protocol, host_prefix(server), port, all, 0, true});
@@ -33,7 +33,7 @@ void add_services(const model::Cluster& cluster, std::vector<GuardRule>& rules) 
   }
 }
 
-// RFC 2131: a client without an address asks all, one with an address renews it with the server alone (4.3.2).
+// RFC 2131: a client without an address broadcasts, one with an address renews it with the server by unicast (4.3.2).
 void add_dhcp(const model::OobSpec& oob, bool closed, std::vector<GuardRule>& rules) {
   if (oob.services->dhcp.value != model::Whereabouts::oob) return;
   const Ipv4Prefix all = oob.subnet.value;
@@ -44,7 +44,7 @@ void add_dhcp(const model::OobSpec& oob, bool closed, std::vector<GuardRule>& ru
   rules.push_back({Protocol::udp, all, kDhcpServer, all, kDhcpClient, true});
 }
 
-// Leaves whose management ports are on this switch send their keepalives to the other of their pair.
+// Leaves whose management ports are on this switch send keepalives to their pair.
 void add_keepalives(const model::Cluster& cluster, const SwitchPlan& plan, std::vector<GuardRule>& rules) {
   for (const SwitchPort& port : plan.ports) {
     const model::DeviceId pair =

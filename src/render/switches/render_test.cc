@@ -1,4 +1,4 @@
-// Which system a switch runs, how NVUE's words come about, and what a plan of a switch holds.
+// Which OS a switch runs, how NVUE words are built, and the contents of a switch plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ SwitchPort port_at(std::uint32_t cage, std::uint32_t lane, std::uint32_t lanes, 
   return port;
 }
 
-TEST(SwitchSystem, ASpineThatCannotRunTheFabricsSystemRunsItsOwn) {
+TEST(SwitchSystem, SpineThatCannotRunTheFabricsSystemRunsItsOwn) {
   const auto cluster = cluster_of(
       "  backend: {leaf: sn5600, spine: arista-7060x6-64pe, system: cumulus, tiers: 2}\n"
       "  oob: {leaf: sn2201, spine: nexus-9336c-fx2, system: sonic, uplinks: 2, spare_percent: 90}\n");
@@ -98,7 +98,7 @@ TEST(SonicNames, PortsAreNamedByLaneAndVrfsFitTheKernel) {
   const RenderPlan plan(*cluster);
   const SwitchPlan leaf =
       SwitchPlanner(plan).plan(group_of(*cluster, model::FabricKind::backend, model::Tier::leaf)->first);
-  EXPECT_EQ(leaf.vrf, "backend");  // `mgmt` is the management port's
+  EXPECT_EQ(leaf.vrf, "backend");  // `mgmt` is the VRF of the management port
   EXPECT_EQ(sonic_render::vrf_name(leaf), "Vrf_backend");
 }
 
@@ -126,7 +126,7 @@ TEST(SwitchPlan, BondsHaveOneNumberOnBothSwitchesOfAPair) {
     EXPECT_EQ(other->peer, one.peer);
   }
   EXPECT_GE(bonded, 4U);
-  // Own addresses are those that Kubernetes nodes peer with.
+  // Kubernetes nodes peer with the switches' own addresses.
   const auto& peers = plan.frontend_peers();
   ASSERT_EQ(peers.size(), 2U);
   EXPECT_EQ(a.vlans.front().gateways.front().own, peers[0].address);

@@ -1,4 +1,4 @@
-// SONiC: one config_db.json for each switch. See switches/sonic_tables.h.
+// SONiC: one config_db.json per switch. See switches/sonic_tables.h.
 #include <fmt/format.h>
 
 #include <set>
@@ -11,7 +11,7 @@ namespace weft::render {
 namespace {
 
 constexpr std::string_view kSonic = "sonic";
-constexpr int kIndent = 1;  // a switch of 128 ports has ten thousand lines: more would be mostly blanks
+constexpr int kIndent = 1;  // a switch with 128 ports has ten thousand lines: more would be mostly spaces
 
 RenderedFile sonic_file(const RenderInput& input, const SwitchPlan& plan) {
   sonic_render::Tables tables{input, plan, {}, sonic_render::vrf_name(plan)};
@@ -42,7 +42,7 @@ RenderedFile sonic_file(const RenderInput& input, const SwitchPlan& plan) {
                       .sources = {source, "fabrics.oob"}};
 }
 
-// What SONiC's configuration database has no place for, once for each model or fabric.
+// Settings that SONiC's configuration database does not support, once per model or fabric.
 void sonic_notes(const RenderInput& input, FileSink& sink) {
   std::set<std::string> told;
   const auto tell = [&](std::string sentence) {

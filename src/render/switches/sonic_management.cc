@@ -1,4 +1,4 @@
-// SONiC: how a switch is managed, and which services it runs.
+// SONiC: management access and services of a switch.
 #include <fmt/format.h>
 
 #include "render/switches/sonic_tables.h"
@@ -15,7 +15,8 @@ Value state(bool on) {
 
 }  // namespace
 
-// Data fabrics' switches are managed by their own port, in a VRF of its own; out-of-band switches by their VLAN.
+// Switches of data fabrics are managed through their management port, in its own VRF; out-of-band switches through
+// their VLAN.
 void add_management(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   const bool port = !plan.oob() && plan.management != Ipv4{};

@@ -1,4 +1,4 @@
-// SONiC: what the switch is, its ports, bundles and the devices at their far ends.
+// SONiC: device metadata, ports, port channels and the devices at their far ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,13 +27,13 @@ constexpr std::array<KnownHardware, 8> kHardware = {{
     {"arista-7060dx5-64s", {"Arista-7060DX5-64S", "x86_64-arista_7060dx5_64s"}},
 }};
 
-constexpr std::uint32_t kPeerBundle = 9999;  // numbers of servers' bundles count up from 1
-constexpr std::size_t kLongestVrf = 15;      // IFNAMSIZ less the closing zero
+constexpr std::uint32_t kPeerBundle = 9999;  // port channels of servers are numbered from 1
+constexpr std::size_t kLongestVrf = 15;      // IFNAMSIZ without the terminating zero
 
 bool is_nvidia(const SwitchPlan& plan) { return plan.model->vendor.value == "NVIDIA"; }
 
-// The role also seeds ECMP hashing, each role otherwise (docker-orchagent/switch.json.j2: ToRRouter 0, LeafRouter 10,
-// SpineRouter 25): tiers that hash alike send all flows of a leaf over one of the links above (polarisation).
+// The role also seeds ECMP hashing, differently for each role (docker-orchagent/switch.json.j2: ToRRouter 0, LeafRouter
+// 10, SpineRouter 25): tiers with the same hash send all flows of a leaf over one uplink (polarization).
 std::string_view role_of(const SwitchPlan& plan) {
   if (plan.oob()) return plan.group->tier == model::Tier::leaf ? "MgmtToRRouter" : "MgmtLeafRouter";
   if (!plan.fabric->hash_seeds.value) return "LeafRouter";
@@ -70,8 +70,8 @@ std::string alias_of(const SwitchPlan& plan, const SwitchPort& port) {
   return whole ? fmt::format("Eth1/{}", port.cage + 1) : fmt::format("Eth1/{}/{}", port.cage + 1, port.piece() + 1);
 }
 
-// RS-FEC is part of every 25G, 50G and 100G lane rate's Ethernet (IEEE 802.3 clauses 91, 108, 134, 161); slower lanes
-// have none.
+// Ethernet at 25G, 50G and 100G per lane includes RS-FEC (IEEE 802.3 clauses 91, 108, 134, 161); slower lanes have
+// none.
 bool has_rs_fec(BitRate speed) { return speed == gigabits(25) || speed == gigabits(50) || speed >= gigabits(100); }
 
 Value port_row(const Tables& tables, const SwitchPort& port, bool cabled) {
@@ -84,7 +84,7 @@ Value port_row(const Tables& tables, const SwitchPort& port, bool cabled) {
   row.put("speed", text(port.speed.count() / 1'000'000));
   row.put("mtu", text(tables.plan.mtu));
   if (!copper) row.put("fec", has_rs_fec(port.speed) ? "rs" : "none");
-  row.put("autoneg", copper ? "on" : "off");  // 1000BASE-T cannot do without (IEEE 802.3 clause 40)
+  row.put("autoneg", copper ? "on" : "off");  // 1000BASE-T requires it (IEEE 802.3 clause 40)
   row.put("admin_status", cabled ? "up" : "down");
   return row;
 }
@@ -100,10 +100,10 @@ Hardware hardware_of(const model::SwitchModel& model) {
 
 Value text(std::int64_t number) { return Value(std::to_string(number)); }
 
-// Ports are named by the number of their first lane, as NVIDIA's and Broadcom's platforms both do.
+// Ports are named after the number of their first lane, as on NVIDIA and Broadcom platforms.
 std::string port_name(const SwitchPort& port) { return fmt::format("Ethernet{}", port.first_lane + port.lane); }
 
-// SONiC wants "Vrf" in front, and Linux no more than fifteen characters.
+// SONiC requires the prefix "Vrf", and Linux at most fifteen characters.
 std::string vrf_name(const SwitchPlan& plan) {
   if (plan.oob()) return {};
   const std::string wanted = "Vrf_" + plan.vrf;
@@ -150,7 +150,7 @@ void add_ports(Tables& tables) {
       mode.put("brkout_mode", fmt::format("{}x{}", first.pieces(), to_text(first.speed)));
       breakouts.put(fmt::format("Ethernet{}", first.first_lane), std::move(mode));
     }
-    // A split cage has all of its pieces as ports, those without a cable too.
+    // A cage in breakout mode has all of its breakout ports, including those without a cable.
     for (std::uint32_t piece = 0; piece < first.pieces(); ++piece) {
       SwitchPort spare = first;
       spare.lane = piece * first.lanes;
@@ -203,7 +203,7 @@ void add_bundles(Tables& tables) {
   if (!over_pair.empty()) tables.root.put("MCLAG_INTERFACE", std::move(over_pair));
 }
 
-// The switch at the far end of each link of the fabric; servers stand in the ports' descriptions.
+// The switch at the far end of each fabric link; servers are in the port descriptions.
 void add_neighbors(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   const model::Cluster& cluster = tables.cluster();

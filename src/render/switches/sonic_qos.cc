@@ -1,4 +1,4 @@
-// SONiC: classes of a lossless fabric, their queues, marking, pausing and buffers.
+// SONiC: classes of a lossless fabric, with queues, ECN marking, PFC and buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kMap = "ROCE";
 constexpr int kClassCount = 8;
 constexpr int kDscpCount = 64;
-// Of a link's speed. A congestion notification answers marked packets at most once every few microseconds for a flow:
-// far less than this, and a NIC gone wild cannot starve the rest.
+// Percent of the link speed. CNPs are sent at most once every few microseconds per flow: far less than this, and a
+// malfunctioning NIC cannot starve other traffic.
 constexpr std::int64_t kCnpCapPercent = 5;
 
 std::string speed_name(BitRate speed) { return fmt::format("{}G", speed.count() / 1'000'000'000); }
@@ -30,7 +30,7 @@ std::string joined(const std::vector<int>& numbers) { return fmt::format("{}", f
 
 std::string pfc_list(const ClassPlan& classes) { return joined(classes.pfc); }
 
-// Classes, priorities, groups and queues have one number throughout: a class is never merged into another on the way.
+// A class has the same number as priority, group and queue: classes are never merged.
 void add_maps(Tables& tables, const ClassPlan& classes) {
   const bool by_dscp = tables.plan.fabric->qos->trust.value == model::TrustMode::dscp;
   Value to_class = Value::map();
@@ -135,7 +135,7 @@ void add_queues(Tables& tables, const ClassPlan& classes) {
   tables.root.put("QUEUE", std::move(queues));
 }
 
-// Milliseconds, within what SONiC's model allows, and never shorter than a look.
+// Milliseconds, within the range of SONiC's YANG model, and never shorter than the polling interval.
 void add_watchdog(Tables& tables, const ClassPlan& classes) {
   const model::QosSpec& qos = tables.plan.fabric->qos.value;
   if (classes.pfc.empty() || !qos.pfc_watchdog.value) return;
@@ -183,10 +183,10 @@ Value pool(std::string_view type, Bytes size) {
 
 struct Reserved {
   Bytes sizes;   // of all lossless groups
-  Bytes shared;  // headroom that they share, on chips that do
+  Bytes shared;  // shared headroom, on chips that support it
 };
 
-// One profile for each speed and length of cable. buffermgrd makes its own by the same names where it has a table.
+// One profile per speed and cable length. buffermgrd creates its own under the same names if it has a table.
 Reserved add_lossless_profiles(Tables& tables, const ClassPlan& classes, Value& profiles) {
   const SwitchPlan& plan = tables.plan;
   const Hardware known = hardware_of(*plan.model);
@@ -249,7 +249,7 @@ void add_buffer_rows(Tables& tables, const ClassPlan& classes) {
   }
   tables.root.put("BUFFER_PG", std::move(groups));
   tables.root.put("BUFFER_QUEUE", std::move(queues));
-  tables.root["CABLE_LENGTH"].put("AZURE", std::move(lengths));  // buffermgrd reads this row alone
+  tables.root["CABLE_LENGTH"].put("AZURE", std::move(lengths));  // the only row that buffermgrd reads
   Value in = Value::map();
   Value out = Value::map();
   Value in_row = Value::map();
@@ -276,7 +276,7 @@ void add_qos(Tables& tables) {
   add_watchdog(tables, classes);
 }
 
-// Two pools behind one memory: what is reserved for headroom is taken off what packets share.
+// Two pools in one memory: reserved headroom is subtracted from the shared buffer.
 void add_buffers(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   if (!plan.lossless() || plan.ports.empty()) return;

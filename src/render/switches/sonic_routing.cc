@@ -11,7 +11,7 @@ constexpr std::string_view kFabricGroup = "fabric";
 constexpr std::string_view kNodesGroup = "nodes";
 constexpr std::string_view kAll = "ALL";  // route maps
 constexpr std::string_view kNothing = "NOTHING";
-constexpr std::string_view kServices = "SERVICES";  // and the prefixes it lets through
+constexpr std::string_view kServices = "SERVICES";  // and the prefixes it permits
 constexpr int kMaxPaths = 128;                      // equal-cost paths: more than any switch here has uplinks
 
 std::vector<std::string_view> families(const Tables& tables) {
@@ -21,7 +21,7 @@ std::vector<std::string_view> families(const Tables& tables) {
 
 std::string in_vrf(const Tables& tables, std::string_view rest) { return fmt::format("{}|{}", tables.vrf, rest); }
 
-// FRR passes no routes to and from external peers without a policy that says so (RFC 8212).
+// FRR exchanges no routes with external peers without an explicit policy (RFC 8212).
 void add_route_map(Tables& tables, std::string_view name, bool permit, std::string_view prefixes = {}) {
   tables.root["ROUTE_MAP_SET"].put(std::string(name), Value::map());
   Value row = Value::map();
@@ -46,7 +46,7 @@ void add_process(Tables& tables) {
   Value global = Value::map();
   global.put("local_asn", text(plan.device->asn));
   global.put("router_id", to_text(plan.device->loopback));
-  // Paths over spines with different numbers count as equal (RFC 7938, 5.2.5.3).
+  // Paths over spines with different AS numbers count as equal (RFC 7938, 5.2.5.3).
   global.put("load_balance_mp_relax", "true");
   global.put("log_nbr_state_changes", "true");
   global.put("graceful_restart_enable", "true");
@@ -85,7 +85,7 @@ void add_nodes(Tables& tables) {
   fields.put("asn", text(plan.nodes.asn));
   fields.put("passive_mode", "true");
   if (plan.fabric->bfd.value) fields.put("bfd", "true");
-  // Nodes may announce service addresses, one at a time, and nothing else; they are told nothing.
+  // Nodes may announce only service addresses, as /32; nothing is announced to them.
   Value set = Value::map();
   set.put("mode", "IPv4");
   tables.root["PREFIX_SET"].put(std::string(kServices), std::move(set));
@@ -100,7 +100,8 @@ void add_nodes(Tables& tables) {
   tables.root["BGP_GLOBALS_LISTEN_PREFIX"].put(in_vrf(tables, to_text(plan.nodes.hosts)), std::move(listen));
 }
 
-// One subnet over several pairs: each pair announces its own hosts, and answers for those of the others (proxy_arp).
+// One subnet over several pairs: each pair announces its own hosts, and answers ARP for those of the others
+// (proxy_arp).
 void add_host_routes(Tables& tables) {
   for (const SwitchVlan& vlan : tables.plan.vlans) {
     for (const SwitchGateway& gateway : vlan.gateways) {
@@ -151,7 +152,7 @@ void add_bgp(Tables& tables) {
   }
   if (!neighbors.empty()) {
     Value fields = Value::map();
-    // The last cable to a switch that goes down takes its routes along at once.
+    // When the last cable to a switch goes down, its routes are withdrawn at once.
     fields.put("keepalive", "3");
     fields.put("holdtime", "9");
     add_route_map(tables, kAll, true);
@@ -162,7 +163,7 @@ void add_bgp(Tables& tables) {
   add_host_routes(tables);
 }
 
-// The fields that tell flows of RoCE v2 apart: a queue pair keeps its UDP source port. Seeds: see role_of().
+// The fields that distinguish RoCE v2 flows: a queue pair keeps its UDP source port. Seeds: see role_of().
 void add_hashing(Tables& tables) {
   if (!tables.plan.routes()) return;
   const Value fields = Value::list({"SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"});

@@ -1,5 +1,5 @@
-// The tables of one SONiC switch's config_db.json, in groups that stand in files of their own. Names and fields are
-// those of SONiC's YANG models (sonic-buildimage, src/sonic-yang-models); every value is text there.
+// The tables of one SONiC switch's config_db.json, grouped into separate source files. Names and fields are those of
+// SONiC's YANG models (sonic-buildimage, src/sonic-yang-models); every value is a string there.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ struct Tables {
   const RenderInput& input;
   const SwitchPlan& plan;
   std::vector<std::string> names;  // of plan.ports, in their order
-  std::string vrf;                 // SONiC's name of the fabric's VRF; "" on out-of-band switches: the default one
+  std::string vrf;                 // SONiC name of the fabric's VRF; "" on out-of-band switches: the default VRF
   Value root = Value::map();
 
   [[nodiscard]] const model::Cluster& cluster() const { return input.cluster; }
 };
 
-// "ACS-SN5600" and "x86_64-nvidia_sn5600-r0"; both "" for hardware whose SONiC names are not known here.
+// "ACS-SN5600" and "x86_64-nvidia_sn5600-r0"; both "" for hardware without known SONiC names.
 struct Hardware {
   std::string_view hwsku;
   std::string_view platform;
@@ -31,9 +31,9 @@ struct Hardware {
 
 [[nodiscard]] std::string port_name(const SwitchPort& port);
 [[nodiscard]] std::string vrf_name(const SwitchPlan& plan);
-[[nodiscard]] std::string bundle_name(const SwitchPort& port);  // the PortChannel of a bond or peer link; "" for none
+[[nodiscard]] std::string bundle_name(const SwitchPort& port);  // the PortChannel of a bond or peer link; "" if none
 [[nodiscard]] Value text(std::int64_t number);
-// Of the two switches of a pair on kPeerVlan: link-local (RFC 3927), known to nobody else.
+// Addresses of the two switches of a pair on kPeerVlan: link-local (RFC 3927), not announced.
 [[nodiscard]] Ipv4 pair_address(bool first);
 
 void add_metadata(Tables& tables);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kJumpOnly = "JUMP_ONLY";
 constexpr std::string_view kOwnAccess = "SSH_ONLY";
-constexpr int kFirstPriority = 9990;  // of rules: higher counts first
+constexpr int kFirstPriority = 9990;  // of rules: highest first
 constexpr int kDefaultBridgePriority = 32768;
 constexpr int kUdp = 17;
 constexpr int kSshPort = 22;
@@ -28,7 +28,7 @@ Value member(bool tagged) {
   return row;
 }
 
-// A VLAN's ports; those of a bundle are in it by their bundle.
+// A VLAN's ports; bundled ports are members through their port channel.
 void add_members(const Tables& tables, const SwitchVlan& vlan, Value& members) {
   const SwitchPlan& plan = tables.plan;
   std::vector<std::string> seen;
@@ -62,7 +62,7 @@ void add_addresses(const SwitchVlan& vlan, Value& interfaces) {
   }
 }
 
-// Ports of what is managed; those that jump hosts work from are left free.
+// Ports of managed devices; the jump hosts' own ports are not restricted.
 Value managed_ports(const Tables& tables) {
   const std::vector<model::DeviceId>& hosts = tables.input.plan.jump_hosts();
   const model::Cluster& cluster = tables.cluster();
@@ -95,7 +95,7 @@ class Rules {
     if (port != 0) row.put("L4_DST_PORT", text(port));
     rows_.put(fmt::format("{}|RULE_{:04}", list_, ++number_ * 10), std::move(row));
   }
-  // What no rule let through is dropped; ARP goes on.
+  // Everything else is dropped, except ARP.
   Value finish() && {
     Value last = Value::map();
     last.put("PRIORITY", "1");
@@ -124,7 +124,7 @@ void add_jump_rules(Tables& tables) {
   for (const Value::Entry& entry : made.entries()) tables.root["ACL_RULE"].put(entry.key, entry.value);
 }
 
-// Who may log in on the switch itself, which answers on the same VLAN (caclmgrd).
+// Who may log in on the switch itself, which has its address on the same VLAN (caclmgrd).
 void add_own_access(Tables& tables) {
   const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
   if (jumps.empty()) return;
@@ -167,7 +167,7 @@ void add_vlans(Tables& tables) {
     row.put("description", vlan.description);
     vlans.put(vlan_name(vlan.id), std::move(row));
     add_members(tables, vlan, members);
-    if (plan.oob()) {  // out-of-band switches answer here; nothing is routed
+    if (plan.oob()) {  // address of the out-of-band switch itself; nothing is routed
       interfaces.put(vlan_name(vlan.id), Value::map());
       interfaces.put(fmt::format("{}|{}", vlan_name(vlan.id), with_length(plan.management, plan.management_subnet)),
                      Value::map());
@@ -195,7 +195,7 @@ void add_vlans(Tables& tables) {
   if (!interfaces.empty()) tables.root.put("VLAN_INTERFACE", std::move(interfaces));
 }
 
-// Out-of-band leaves hang on two switches each: a loop, which the spanning tree opens. Hosts' ports never take part.
+// Out-of-band leaves connect to two switches each: a loop, which the spanning tree breaks. Host ports are edge ports.
 void add_spanning_tree(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   const auto vlan = static_cast<std::uint16_t>(tables.cluster().spec().fabrics->oob->vlan.value);
@@ -230,7 +230,7 @@ void add_spanning_tree(Tables& tables) {
   tables.root.put("STP_PORT", std::move(ports));
 }
 
-// Jump hosts alone talk to BMCs: what a managed port sends goes to them or to the services, anything else stops there.
+// Only jump hosts talk to BMCs: managed ports may send to them and to the services; everything else is dropped.
 void add_access_lists(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   if (!plan.oob() || !tables.cluster().spec().fabrics->oob->jump_only.value) return;

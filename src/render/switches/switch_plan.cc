@@ -10,11 +10,11 @@ namespace {
 constexpr std::uint32_t kNowhere = 0xFFFFFFFFU;
 constexpr std::uint32_t kEverywhere = 0xFFFFFFFEU;
 // The frontend's first ten numbers (build_addresses.cc) hold the gateway and two addresses for each of four pairs.
-// Pairs after the fourth have the fourth's again: they share no VLAN with it, and the addresses are not announced.
+// Later pairs reuse the fourth's: they share no VLAN with it, and the addresses are not announced.
 constexpr std::uint32_t kNumberedPairs = 4;
-constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ less the closing zero: a VRF is an interface to Linux
+constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ without the terminating zero: a VRF is an interface in Linux
 
-// The file's name of a VRF, unless a switch has it for something else.
+// The VRF name in the file, unless the switch reserves it.
 std::string free_vrf(const std::string& name, model::FabricKind fabric) {
   const bool taken = name == "default" || name == "mgmt" || name == "MGMT" || name == "management";
   return taken ? std::string(model::to_text(fabric)) : name;
@@ -59,7 +59,7 @@ SwitchPort::Use use_of(model::CableRole role) {
   return SwitchPort::Use::host;
 }
 
-// A fabric manager has no address of the plan: it is in the VLAN of the leaf's rail.
+// A fabric manager has no address in the plan: it is in the VLAN of the leaf's rail.
 std::uint16_t host_vlan(const model::Cluster& cluster, const SwitchPlan& plan, const model::Port& far) {
   if (far.subnet != model::kNone<model::SubnetId>) return cluster.subnet(far.subnet).vlan;
   if (plan.oob()) return static_cast<std::uint16_t>(cluster.spec().fabrics->oob->vlan.value);
@@ -98,7 +98,7 @@ SwitchPort plan_port(const model::Cluster& cluster, const SwitchPlan& plan, mode
   return out;
 }
 
-// Number of a frontend leaf among all of them: groups of leaves follow each other in order of creation.
+// Index of a frontend leaf among all of them: groups of leaves are consecutive in order of creation.
 std::uint32_t leaf_number(const model::Cluster& cluster, const SwitchPlan& plan) {
   std::uint32_t before = 0;
   for (const model::DeviceGroup& group : cluster.groups()) {
@@ -115,7 +115,7 @@ bool is_frontend_leaf(const SwitchPlan& plan) {
   return plan.group->fabric == model::FabricKind::frontend && plan.group->tier == model::Tier::leaf;
 }
 
-// Servers with at least two links to a pair, in the order of their ids: both switches number their bonds alike.
+// Servers with at least two links to a pair, in the order of their ids: both switches number their bonds the same way.
 std::vector<model::DeviceId> bonded_servers(const model::Cluster& cluster, const SwitchPlan& plan) {
   std::vector<model::DeviceId> servers;
   for (const model::DeviceId leaf : {plan.id, plan.pair}) {
@@ -156,7 +156,7 @@ void name_vlan(const SwitchPlan& plan, const SwitchPort& port, SwitchVlan& vlan)
   vlan.description = rails ? fmt::format("{} rail {}", fabric, rail) : std::string(fabric);
 }
 
-// The lowest class that is neither the data's nor the notifications' nor paused; a paused one where there is no other.
+// The lowest class that is neither the data's nor the notifications' nor paused; a paused one if there is no other.
 int best_effort_class(const ClassPlan& classes) {
   constexpr int kClasses = 8;
   for (const bool pausable : {false, true}) {
@@ -214,7 +214,7 @@ std::string SwitchPlan::kernel_vrf() const {
 
 SwitchPlanner::SwitchPlanner(const RenderPlan& plan) : plan_(plan) { find_homes(); }
 
-// A pair with links between its leaves is one home.
+// A pair with links between its leaves counts as one.
 void SwitchPlanner::find_homes() {
   homes_.assign(cluster().subnets().size(), kNowhere);
   for (const model::Cable& cable : cluster().cables()) {
@@ -308,7 +308,7 @@ void SwitchPlanner::plan_vlans(SwitchPlan& plan) const {
   }
 }
 
-// Every frontend leaf has an address of its own: Kubernetes nodes peer with it (RenderPlan::frontend_peers).
+// Every frontend leaf has its own address: Kubernetes nodes peer with it (RenderPlan::frontend_peers).
 SwitchGateway SwitchPlanner::gateway_of(const SwitchPlan& plan, model::SubnetId id) const {
   const model::Subnet& subnet = cluster().subnet(id);
   SwitchGateway out;

@@ -1,6 +1,6 @@
-// What one Ethernet switch must be configured with, whatever its operating system: its ports with their far ends, its
-// VLANs and gateways, its pair, its management. Worked out once from the Cluster so that SONiC, NVUE, NX-OS and EOS
-// files state the same facts; names of interfaces and the syntax are the renderers' own.
+// The configuration of one Ethernet switch, independent of its OS: its ports with their far ends, its VLANs and
+// gateways, its pair, its management. Computed once from the Cluster so that SONiC, NVUE, NX-OS and EOS files agree;
+// interface names and syntax are up to the renderers.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace weft::render {
 
-inline constexpr int kPeerVlan = 4094;  // between the two switches of a pair, on their peer link only
+inline constexpr int kPeerVlan = 4094;  // between the two switches of a pair, only on their peer link
 
 struct SwitchPort {
   enum class Use : std::uint8_t {
     host,      // in a VLAN: a server, a BMC, a PDU
     fabric,    // routed, between tiers
     external,  // routed, to the site's network
-    trunk,     // an out-of-band uplink: the VLAN goes on
+    trunk,     // an out-of-band uplink: carries the VLAN
     pair_link  // to the other switch of a pair
   };
   model::PortId id = model::kNone<model::PortId>;
@@ -32,7 +32,7 @@ struct SwitchPort {
   Use use = Use::host;
   std::uint32_t cage = 0;        // from 0
   std::uint32_t cage_lanes = 1;  // electrical lanes of the whole cage
-  std::uint32_t first_lane = 0;  // of the cage, counted through the switch
+  std::uint32_t first_lane = 0;  // of the cage, numbered across the switch
   std::uint32_t lane = 0;        // of the port, within the cage
   std::uint32_t lanes = 1;
   model::FormFactor form = model::FormFactor::osfp;
@@ -46,7 +46,7 @@ struct SwitchPort {
 
   [[nodiscard]] std::uint32_t pieces() const { return cage_lanes / lanes; }
   [[nodiscard]] std::uint32_t piece() const { return lane / lanes; }
-  [[nodiscard]] std::uint32_t number() const { return cage + 1; }  // of the cage, as printed on the front
+  [[nodiscard]] std::uint32_t number() const { return cage + 1; }  // of the cage, as printed on the front panel
   [[nodiscard]] bool is_split() const { return lanes != cage_lanes; }
   [[nodiscard]] bool is_routed() const { return use == Use::fabric || use == Use::external; }
   [[nodiscard]] bool is_numbered() const { return address != Ipv4{} && peer_address != Ipv4{}; }
@@ -58,14 +58,14 @@ struct SwitchGateway {
   model::SubnetId subnet = model::kNone<model::SubnetId>;
   Ipv4Prefix prefix;
   Ipv4 address;             // the hosts' gateway; none on out-of-band switches, which do not route
-  Ipv4 own;                 // of this switch alone, beside the gateway's; none where it has no need of one
-  Ipv4 pair_own;            // the other switch's, where the two share the gateway's address
+  Ipv4 own;                 // this switch's own address in addition to the gateway's; none if not needed
+  Ipv4 pair_own;            // the other switch's, if the two share the gateway address
   Ipv6Prefix ipv6;          // length 0: none
-  bool shared = false;      // the two switches of a pair share the gateway's address
-  bool stretched = false;   // other leaves have hosts of it too: each announces its own as /32
+  bool shared = false;      // the two switches of a pair share the gateway address
+  bool stretched = false;   // other leaves have hosts in it too: each announces its own as /32
   std::vector<Ipv4> hosts;  // of a stretched subnet: those on this switch or its pair, in order
 
-  // What the interface itself has, the primary one first; a shared gateway comes on top of it.
+  // Addresses of the interface itself, the primary first; a shared gateway is added to them.
   [[nodiscard]] std::vector<Ipv4> addresses() const;
 };
 
@@ -78,11 +78,11 @@ struct SwitchVlan {
   [[nodiscard]] bool is_stretched() const;
 };
 
-// Kubernetes nodes that announce addresses of services to a frontend leaf.
+// Kubernetes nodes that announce service addresses to a frontend leaf.
 struct NodePeering {
   std::uint32_t asn = 0;  // 0: none do
-  Ipv4Prefix hosts;       // where the nodes are
-  Ipv4Prefix services;    // what they may announce, an address at a time
+  Ipv4Prefix hosts;       // subnet of the nodes
+  Ipv4Prefix services;    // addresses they may announce, as /32
 };
 
 struct SwitchPlan {
@@ -90,9 +90,9 @@ struct SwitchPlan {
   const model::Device* device = nullptr;
   const model::DeviceGroup* group = nullptr;
   const model::SwitchModel* model = nullptr;
-  const model::FabricSpec* fabric = nullptr;  // none: out-of-band
+  const model::FabricSpec* fabric = nullptr;  // null: out-of-band
   std::string name;
-  std::string vrf;  // of the fabric, as the file names it unless the switch has that name for something else
+  std::string vrf;  // of the fabric, named as in the file unless the switch reserves that name
   std::int64_t mtu = 0;
   std::vector<SwitchPort> ports;  // without the management port, in cage order
   std::vector<SwitchVlan> vlans;  // by number
@@ -112,18 +112,18 @@ struct SwitchPlan {
   [[nodiscard]] bool has_ipv6() const {
     return fabric != nullptr && fabric->ipv6.has_value() && fabric->ipv6->length > 0;
   }
-  [[nodiscard]] bool is_stretched() const;  // a subnet of it is
+  [[nodiscard]] bool is_stretched() const;  // one of its subnets is
   [[nodiscard]] std::uint32_t fabric_links() const;
   [[nodiscard]] bool has_fabric_links() const { return fabric_links() > 0; }
-  // Spanning tree of the out-of-band network: the first switch of its top tier is the root, the second takes over, so
-  // that no leaf carries others' traffic. Where its leaves hang off the frontend, the frontend's leaves are above them;
-  // the two of a pair are one bridge and have one priority. 0: as switches have it by default, 32768.
+  // Spanning tree of the out-of-band network: the first switch of its top tier is the root, the second the backup, so
+  // that no leaf carries transit traffic. If its leaves connect to the frontend, the frontend leaves are above them;
+  // the two switches of a pair act as one bridge and have one priority. 0: the default, 32768.
   [[nodiscard]] int spanning_tree_priority() const;
-  // The VRF's name where it is an interface to Linux: at most fifteen characters.
+  // The VRF name for Linux, where it is an interface: at most fifteen characters.
   [[nodiscard]] std::string kernel_vrf() const;
 };
 
-// One walk over the cluster, then the plan of any switch at the cost of its ports.
+// Scans the cluster once; the plan of each switch then costs time proportional to its ports.
 class SwitchPlanner {
  public:
   explicit SwitchPlanner(const RenderPlan& plan);
@@ -148,16 +148,16 @@ class SwitchPlanner {
   std::vector<std::uint32_t> homes_;  // by subnet: its leaf, kNowhere or kEverywhere
 };
 
-// The other switch of a pair, none where there are no links between the two.
+// The other switch of a pair, none if there are no links between the two.
 [[nodiscard]] model::DeviceId pair_of(const model::Cluster& cluster, model::DeviceId leaf);
 
-// What a lossless fabric does with a class, resolved for rendering.
+// QoS class settings of a lossless fabric, resolved for rendering.
 struct ClassPlan {
-  int priority = 0;  // of the lossless data: 802.1p, traffic class, group and queue alike
+  int priority = 0;  // of the lossless data: 802.1p, traffic class, group and queue have the same number
   int dscp = 0;
   int cnp_priority = 0;
   int cnp_dscp = 0;
-  int best_effort = 0;  // class of everything else
+  int best_effort = 0;  // class of all other traffic
   std::vector<int> pfc;
   int bandwidth_percent = 0;
   model::WatchdogTimes watchdog;
@@ -169,7 +169,7 @@ struct ClassPlan {
 // A fabric's key in the cluster file: "fabrics.backend".
 [[nodiscard]] std::string fabric_source(model::FabricKind kind);
 
-// The address with an IPv4 address in its last 32 bits, as hosts have theirs (Cluster::ipv6_of).
+// The address with an IPv4 address in its last 32 bits, as for hosts (Cluster::ipv6_of).
 [[nodiscard]] Ipv6 embed_address(const Ipv6Prefix& prefix, Ipv4 address);
 
 }  // namespace weft::render

@@ -1,4 +1,4 @@
-// The model of a switch that all dialects render from, and facts that must come out the same in each of them.
+// The switch model that all switch targets render from, and facts that must be the same in each of them.
 #include "render/switches/switch_plan.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ struct Lab {
   [[nodiscard]] SwitchPlan plan(std::string_view device) const {
     return planner->plan(loaded->cluster->find_device(device));
   }
-  // The file of a device, whatever its name.
+  // The file of a device, regardless of its name.
   [[nodiscard]] std::string file_of(std::string_view device) const {
     for (const auto& [path, file] : sink.files) {
       if (file.device == device) return file.content;
@@ -84,7 +84,7 @@ Lab make(const Vendor& vendor, const Wanted& wanted) {
   return lab;
 }
 
-// Kubernetes nodes peer with it, so that it must be there whether or not the two leaves share the gateway.
+// Kubernetes nodes peer with it, so it must exist whether or not the two leaves share the gateway.
 TEST(SwitchPlan, EveryFrontendLeafHasAnAddressOfItsOwn) {
   for (const Vendor& vendor : kVendors) {
     for (const char* links : {"", ", peer_links: 0"}) {
@@ -102,7 +102,7 @@ TEST(SwitchPlan, EveryFrontendLeafHasAnAddressOfItsOwn) {
   }
 }
 
-// The subnet has room for the addresses of four pairs; those after them have the fourth's again.
+// The subnet has space for the addresses of four pairs; later pairs reuse the fourth's.
 TEST(SwitchPlan, PairsAfterTheFourthHaveTheFourthsAddresses) {
   const Lab lab = make(kVendors[2], {.frontend = ", tiers: 2, uplinks: 24, subnets: [10.20.0.0/16]",
                                      .pools = "  - {name: login, role: login, server: login-1u, count: 60}\n"});
@@ -115,7 +115,7 @@ TEST(SwitchPlan, PairsAfterTheFourthHaveTheFourthsAddresses) {
   EXPECT_TRUE(lab.plan("fe-leaf001a").is_stretched());
 }
 
-// Two leaves without links between them are two homes of one subnet: each announces its own hosts.
+// Two leaves without links between them share a subnet: each announces its own hosts.
 TEST(SwitchPlan, LeavesWithoutPeerLinksAnnounceTheirHosts) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {.frontend = ", peer_links: 0"});
@@ -129,7 +129,7 @@ TEST(SwitchPlan, LeavesWithoutPeerLinksAnnounceTheirHosts) {
 }
 
 // The out-of-band VLAN of an uplink may have a lower number than the frontend's.
-TEST(SwitchPlan, NodesPeerWhateverTheNumberOfOtherVlans) {
+TEST(SwitchPlan, NodesPeerRegardlessOfOtherVlanNumbers) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {.oob = ", uplink_to_frontend: true, vlan: 5"});
     ASSERT_NE(lab.planner, nullptr);
@@ -141,7 +141,7 @@ TEST(SwitchPlan, NodesPeerWhateverTheNumberOfOtherVlans) {
   }
 }
 
-TEST(SwitchPlan, NamesOfManagementVrfsAreNotAFabrics) {
+TEST(SwitchPlan, FabricVrfIsNotNamedLikeTheManagementVrf) {
   for (const char* taken : {"default", "mgmt", "management"}) {
     for (const Vendor& vendor : kVendors) {
       const Lab lab = make(vendor, {.backend = std::string(", vrf: ") + taken});
@@ -155,7 +155,7 @@ TEST(SwitchPlan, NamesOfManagementVrfsAreNotAFabrics) {
   EXPECT_EQ(lab.plan("be-train-u001-leaf1").kernel_vrf(), "backend");
 }
 
-TEST(SwitchPlan, MtuOfTheOutOfBandNetworkIsTheFiles) {
+TEST(SwitchPlan, OutOfBandMtuIsFromTheFile) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {.oob = ", mtu: 9000"});
     ASSERT_NE(lab.planner, nullptr);
@@ -164,7 +164,7 @@ TEST(SwitchPlan, MtuOfTheOutOfBandNetworkIsTheFiles) {
   }
 }
 
-// Where the file names no server, logs go to the address that the out-of-band network keeps for it.
+// If the file names no server, logs go to the address that the out-of-band network reserves for it.
 TEST(SwitchPlan, EverySwitchLogs) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {});
@@ -175,7 +175,7 @@ TEST(SwitchPlan, EverySwitchLogs) {
   }
 }
 
-// A fabric manager has no address of the plan: it is in the VLAN of the rail whose leaf it is on.
+// A fabric manager has no address in the plan: it is in the VLAN of the rail whose leaf it is on.
 TEST(SwitchPlan, ManagersAreInTheVlanOfTheirLeafsRail) {
   const Lab lab = make(kVendors[3], {.backend = ", wiring: rail-optimized, managers: [{name: mgr, server: "
                                                 "ufm-appliance-ndr, count: 2, ports: 2, speed: 200G}]"});
@@ -198,7 +198,7 @@ TEST(SwitchPlan, ManagersAreInTheVlanOfTheirLeafsRail) {
   EXPECT_EQ(found, 4U);
 }
 
-// Traffic of no class of its own must not be paused along with the data.
+// Unclassified traffic must not be paused along with the data.
 TEST(SwitchPlan, BestEffortIsNotPaused) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {.backend = ", qos: {priority: 3, dscp: 26, pfc_priorities: [0, 1, 3]}"});
@@ -212,7 +212,7 @@ TEST(SwitchPlan, BestEffortIsNotPaused) {
   EXPECT_NE(eos.file_of("be-train-u001-leaf1").find(" 63 to traffic-class 4\n"), std::string::npos);
 }
 
-// The first switch of the top tier is the root and the second takes over, whichever system they run.
+// The first switch of the top tier is the root and the second the backup, regardless of their OS.
 TEST(SwitchPlan, SpanningTreeHasOneRoot) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {.oob = ", uplinks: 2"});
@@ -261,7 +261,7 @@ TEST(OutOfBandGuard, LetsServicesLeasesAndKeepalivesPass) {
   }
 }
 
-TEST(OutOfBandGuard, WithoutAJumpHostTheNetworkKeepsToItself) {
+TEST(OutOfBandGuard, WithoutAJumpHostOnlyLocalTrafficPasses) {
   for (const Vendor& vendor : kVendors) {
     const Lab lab = make(vendor, {.jump = false});
     ASSERT_NE(lab.planner, nullptr);

@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr int kMaxFits = 60'000;  // of one node: what the type of Cell::fit holds
+constexpr int kMaxFits = 60'000;  // per node: limited by the type of Cell::fit
 
 std::size_t at(Level level) { return static_cast<std::size_t>(level); }
 
@@ -22,7 +22,7 @@ bool gpu_serves(const Request& task, const NodeFree& free, std::size_t gpu) {
   return false;
 }
 
-// The tightest level, from what is preferred to what is required, at which the empty machine has room for the gang.
+// The tightest level, from preferred to required, at which the gang fits on the empty machine.
 Level natural_level(const State& empty, const Request& task, std::int32_t tasks, Level preferred, Level required) {
   FitIndex index;
   const FitClass& fits = index.of(task, empty);
@@ -109,7 +109,7 @@ void ClusterFragmentation::look_at(const State& state, NodeId node) {
       if (large > 0 && accepts(demand.task, shape)) {
         now.fit = static_cast<std::uint16_t>(count_fits(demand.task, free, kMaxFits));
       }
-      // All the tasks of a gang that must share a server: it is there or nowhere.
+      // All tasks of a gang that must share a server: it fits as a whole or not at all.
       const std::int32_t least = demand.level == Level::node ? demand.tasks : 1;
       (now.fit >= least ? now.usable : now.stuck) = large;
     }
@@ -155,7 +155,7 @@ FragmentationScore ClusterFragmentation::measure(const State& state) {
   const auto idle = static_cast<double>(score.idle_gpu_milli);
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     const Kind& kind = kinds_[k];
-    std::int64_t apart = 0;  // in domains with room for a part of the gang
+    std::int64_t apart = 0;  // in domains that fit only a part of the gang
     for (std::size_t domain = 0; domain < kind.tasks.size(); ++domain) {
       if (kind.tasks[domain] < demand_[k].tasks) apart += kind.usable[domain];
     }

@@ -1,4 +1,5 @@
-// What the scheduler decided, and why not more. Plain records: the caller carries them out and reports back.
+// Decisions of the scheduler, and the reasons why other jobs wait. Plain records: the caller executes them and reports
+// back.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,21 @@
 
 namespace weft::sched {
 
-// What keeps a waiting job from starting. In the order in which they are asked; the first that holds is the reason.
+// Why a waiting job does not start. Checked in this order; the first that applies is the reason.
 enum class Reason : std::uint8_t {
   none,
   malformed,   // problem_of(job)
   impossible,  // never fits: larger than the machine, or no domain of its required level is large enough, even empty
   held,        // by its owner, or until a given moment
   nodes_down,  // would fit if nodes that are down were up
-  quota,       // its tenant's quota, and what others lend, is used up
-  capacity,    // fewer free resources than it asks, wherever they are
-  fragmented,  // enough is free in sum, but not in pieces large enough for its tasks
+  quota,       // its tenant's quota and what the cohort lends are used up
+  capacity,    // fewer free resources than requested, regardless of location
+  fragmented,  // enough is free in total, but not in pieces large enough for its tasks
   topology,    // its tasks fit, but not in one domain of the required level (or in segments)
-  preference,  // fits in a wider domain than it prefers; it still waits for the tighter one
-  reserved,    // fits now, but would delay a job ahead of it that has a reservation
-  order,       // fits now; strict order makes it wait behind the job ahead
-  preempting,  // victims have been told; it starts when they are gone
+  preference,  // fits in a wider domain than preferred; it still waits for the tighter one
+  reserved,    // fits now, but would delay a reservation of a job ahead
+  order,       // fits now; strict order keeps it behind the job ahead
+  preempting,  // its victims have been notified; it starts when they have stopped
 };
 [[nodiscard]] std::string_view to_text(Reason reason);
 
@@ -38,7 +39,7 @@ struct Start {
   Level level = Level::cluster;  // the tightest domain that holds it all
 };
 
-// A promise to a waiting job: no job behind it in the queue is started so that this one would start later.
+// Guarantee to a waiting job: no job behind it in the queue starts if that would delay this one.
 struct Reservation {
   JobId job{};
   Moment start{};
@@ -48,25 +49,25 @@ struct Reservation {
 
 struct Preempt {
   JobId victim{};
-  JobId by{};                   // who gets the room
-  Moment deadline{};            // it is gone by then
+  JobId by{};                   // the job that gets the resources
+  Moment deadline{};            // it has stopped by then
   double lost_gpu_seconds = 0;  // work since its last checkpoint, plus the restart
 };
 
-// An elastic job gives up tasks, or gets more. The slots listed are those that go or come.
+// An elastic job releases or gains tasks. Lists the slots released or gained.
 struct Resize {
   JobId job{};
   bool grow = false;
   std::vector<Slot> slots;
-  JobId by{};  // for whom it shrinks; itself when it grows
+  JobId by{};  // the job it shrinks for; itself when it grows
 };
 
-// A job moves: to put a lost node's tasks elsewhere (swap), or to make room in one piece (defragmentation).
+// A job migrates: to replace a lost node (swap), or to free contiguous resources (defragmentation).
 struct Move {
   JobId job{};
-  std::vector<std::uint32_t> tasks;  // indices of the tasks that move
+  std::vector<std::uint32_t> tasks;  // indices of the tasks that migrate
   std::vector<Slot> to;
-  JobId by{};  // whom the room is for; itself in a swap
+  JobId by{};  // the job that gets the freed resources; itself in a swap
   double cost_gpu_seconds = 0;
 };
 

@@ -13,7 +13,7 @@ std::int64_t amount_of(const Request& wanted, const Request& given) {
   return wanted.gpus > 0 ? given.gpu_total() : given.cpu;
 }
 
-// Milliseconds, so that sums over all jobs of a machine stay far from the end of the type.
+// Milliseconds, so sums over all jobs of a machine stay far below the limit of the type.
 std::int64_t milliseconds(Duration duration) { return duration.count() / 1'000'000; }
 
 }  // namespace
@@ -48,13 +48,13 @@ bool Scheduler::PreemptionPlanner::may_be_evicted(JobId victim, Rank rank) {
   if (other.phase != JobPhase::running || other.job.inference || !other.job.preemptible) return false;
   if (!(other.rank() < rank)) return false;
   if (other.charge == Charge::guaranteed && other.tenant != record_.tenant && s_.tenants_.limited(other.tenant)) {
-    return false;  // on its tenant's own quota: only that tenant takes it back
+    return false;  // on its tenant's own quota: only that tenant can reclaim it
   }
   if (const Moment safe_until = other.started + s_.policy_.exempt; safe_until > now_) {
     s_.exempt_until_ = std::min(s_.exempt_until_, safe_until);
     return false;
   }
-  if (started_just_now(victim)) {  // one decision does not undo itself; the next may
+  if (started_just_now(victim)) {  // a decision does not revert its own starts; the next one may
     s_.dirty_ = true;
     return false;
   }
@@ -73,7 +73,7 @@ void Scheduler::PreemptionPlanner::add_whole(JobId victim) {
   }
 }
 
-// Tasks (segments) that an elastic job can do without, one by one: going on without them costs what starting them cost.
+// Tasks (segments) that an elastic job can release, one by one: the loss is their restart cost.
 void Scheduler::PreemptionPlanner::add_units(JobId victim) {
   const JobRecord& other = s_.jobs_[index_of(victim)];
   const std::int32_t spare = other.running_tasks() - other.job.fewest();
@@ -106,7 +106,7 @@ void Scheduler::PreemptionPlanner::add_units(JobId victim) {
 
 void Scheduler::PreemptionPlanner::add_items(Rank rank) {
   std::vector<JobId> running(s_.running_.begin(), s_.running_.end());
-  std::sort(running.begin(), running.end());  // the order must not depend on the past
+  std::sort(running.begin(), running.end());  // the order must not depend on history
   for (const JobId other : running) {
     const JobRecord& record = s_.jobs_[index_of(other)];
     if (record.phase != JobPhase::running) continue;
@@ -121,7 +121,7 @@ void Scheduler::PreemptionPlanner::add_items(Rank rank) {
   }
 }
 
-// What is free on a node once the jobs on their way out are gone: now, and when a promise ahead begins.
+// The free resources of a node once the stopping jobs have ended: now, and when a reservation ahead begins.
 Scheduler::PreemptionPlanner::NodeCapacity Scheduler::PreemptionPlanner::capacity_of(NodeId node) const {
   NodeCapacity room;
   room.node = node;
@@ -215,7 +215,7 @@ void Scheduler::PreemptionPlanner::add_quota(Charge charge) {
     const bool lends = !cohort.empty() && tenants.policy(tenant).cohort == cohort;
     problem_.items[i].helps_quota = tenant == record_.tenant || lends;
   }
-  // What goes without us: jobs on their way out, less what those will take for whom they go.
+  // Released independently of this plan: usage of stopping jobs, minus what the jobs they stop for will use.
   std::map<std::pair<TenantId, Charge>, Amounts> before;
   for (const JobId other : s_.running_) {
     const JobRecord& record = s_.jobs_[index_of(other)];
@@ -229,7 +229,7 @@ void Scheduler::PreemptionPlanner::add_quota(Charge charge) {
   }
   const auto admits = [this, before, charge](const std::vector<std::uint32_t>& items) {
     std::map<std::pair<TenantId, Charge>, Amounts> back = before;
-    std::optional<JobId> whole;  // a job's item comes before those of its parts
+    std::optional<JobId> whole;  // a job's item precedes those of its parts
     for (const std::uint32_t item : items) {
       if (whole == sources_[item].job) continue;
       if (sources_[item].tasks.empty()) whole = sources_[item].job;
@@ -270,7 +270,7 @@ std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::
   begin();
   add_items(rank);
   add_quota(charge);
-  if (problem_.admits) {  // hopeless even if everything went
+  if (problem_.admits) {  // fails even if everything were evicted
     std::vector<std::uint32_t> all(problem_.items.size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     if (!problem_.admits(all)) return std::nullopt;
@@ -289,7 +289,7 @@ std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::
   for (const JobId other : running) {
     const JobRecord& record = s_.jobs_[index_of(other)];
     if (record.phase != JobPhase::running || record.job.inference || !record.job.preemptible) continue;
-    // Larger jobs than the one that waits stay where they are.
+    // Jobs at least as large as the waiting one are not moved.
     if (std::int64_t{record.job.task.gpu_total()} * record.running_tasks() >= gpus) continue;
     if (fixed.count(other) == 0 && !started_just_now(other)) add_whole(other);
   }
@@ -313,7 +313,7 @@ std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::
   return plan_of(std::move(*answer), charge);
 }
 
-// Who goes, and the slots of the job when they are gone.
+// The victims, and the slots of the job once they have stopped.
 Scheduler::PreemptionPlanner::Plan Scheduler::PreemptionPlanner::plan_of(VictimSet answer, Charge charge) const {
   Plan plan;
   plan.charge = charge;
@@ -358,7 +358,7 @@ void Scheduler::PreemptionPlanner::tell(JobId victim) {
   preempt.victim = victim;
   preempt.by = id_;
   preempt.lost_gpu_seconds = s_.lost_gpu_seconds(other, now_);
-  // A job that reaches its limit within its grace is gone then.
+  // A job that reaches its limit within its grace period ends then.
   preempt.deadline = std::max(now_, std::min(now_ + other.job.grace, other.ends()));
   s_.ends_.erase({other.ends(), victim});
   other.phase = JobPhase::stopping;
@@ -387,7 +387,7 @@ bool Scheduler::PreemptionPlanner::start_now(const Plan& plan) {
 
 void Scheduler::PreemptionPlanner::carry_out(const Plan& plan) {
   for (const JobId victim : plan.evicted) tell(victim);
-  std::optional<Moment> deadline;  // of the last to go from where the job will stand, or from the quota it needs
+  std::optional<Moment> deadline;  // of the last victim to release the job's nodes or the quota it needs
   const std::optional<Charge> at_once =
       s_.tenants_.admits(record_.tenant, amounts_of(record_.job.task, record_.job.fewest()));
   const bool needs_quota = !at_once || *at_once < plan.charge;

@@ -1,5 +1,5 @@
 // Preemption planner of the scheduler: formulates "which jobs to preempt for this job" as a PreemptionProblem and
-// carries out the solution. Internal to sched/core.
+// executes the solution. Internal to sched/core.
 #pragma once
 
 #include <map>
@@ -17,42 +17,42 @@ class Scheduler::PreemptionPlanner {
  public:
   PreemptionPlanner(Scheduler& scheduler, JobId id, Moment now, Walk& walk, Decisions& decisions);
 
-  // The preemptions that lose least, for the rank the job would then have. None: there are none.
+  // The preemptions that lose the least work, for the rank the job would then have. None: no plan exists.
   struct Plan {
     VictimSet answer;
     Charge charge = Charge::guaranteed;
     std::vector<JobId> evicted;
-    std::map<JobId, std::vector<std::uint32_t>> shed;  // tasks that elastic jobs give up
+    std::map<JobId, std::vector<std::uint32_t>> shed;  // tasks that elastic jobs release
     Placement placement;
   };
   [[nodiscard]] std::optional<Plan> plan(Charge charge);
-  // Notifies victims and shrinks elastic jobs; the job starts if no victim has to be waited for, else it gets a
+  // Notifies victims and shrinks elastic jobs; the job starts at once if it waits for no victim, else it gets a
   // reservation.
   void carry_out(const Plan& plan);
 
-  // The cheapest set of jobs to move elsewhere, of any rank, except the fixed ones (defragmentation).
+  // The cheapest set of jobs to migrate, of any rank, except the fixed ones (defragmentation).
   [[nodiscard]] std::optional<Plan> plan_moves(const std::set<JobId>& fixed);
   void carry_out_moves(const Plan& plan, const std::vector<JobId>& movers, const std::vector<Placement>& places);
 
  private:
-  // One node with what runs there, at the moments when something else than a victim changes it.
+  // One node and the tasks on it, at the moments when its free resources change other than by a victim.
   struct NodeCapacity {
     NodeId node{};
-    std::vector<std::pair<Moment, NodeFree>> free;  // with what has ended by then given back
+    std::vector<std::pair<Moment, NodeFree>> free;  // including the resources of everything that has ended by then
     struct Owed {
       Moment start{};
       Moment end{};
       const Request* request = nullptr;
       Slot slot;
     };
-    std::vector<Owed> owed;  // to reservations ahead
+    std::vector<Owed> owed;  // to reservations of jobs ahead
     struct Guest {
       const Request* request = nullptr;
       Slot slot;
       Moment ends{};
       std::uint32_t local = 0;
     };
-    std::vector<Guest> guests;  // that may be evicted
+    std::vector<Guest> guests;  // tasks that may be evicted
     [[nodiscard]] NodeFree with(std::uint64_t gone) const;
   };
   struct Source {  // of an item
@@ -81,8 +81,8 @@ class Scheduler::PreemptionPlanner {
   Decisions& decisions_;
   const FitClass* fits_ = nullptr;
   std::int32_t most_ = 0;
-  Moment end_{};       // the job has ended by then, even if the last victim uses its whole grace period
-  bool waits_ = true;  // for jobs that are stopping; else what they hold counts as free
+  Moment end_{};       // the latest end of the job, if the last victim uses its whole grace period
+  bool waits_ = true;  // for jobs that are stopping; else their resources count as free
   PreemptionProblem problem_;
   std::vector<Source> sources_;  // by item
   struct Stand {
@@ -93,8 +93,8 @@ class Scheduler::PreemptionPlanner {
     std::int32_t unit = -1;
   };
   std::vector<Stand> stands_;             // tasks that can be evicted
-  std::vector<NodeCapacity> capacities_;  // as problem_.nodes
-  std::vector<NodeCapacity> others_;      // nodes with nothing to evict, but whose free resources change
+  std::vector<NodeCapacity> capacities_;  // same order as problem_.nodes
+  std::vector<NodeCapacity> others_;      // nodes without evictable tasks whose free resources change
 };
 
 }  // namespace weft::sched

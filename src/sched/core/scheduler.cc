@@ -1,4 +1,4 @@
-// Events and books: who waits, who runs, who is charged.
+// Events and accounting: waiting jobs, running jobs, charges.
 
 #include <fmt/format.h>
 
@@ -177,16 +177,16 @@ void Scheduler::release_job(JobId id, Moment now) {
   dirty_ = true;
 }
 
-// What a tenant gives back makes room under its own quota for jobs of its that run on borrowed.
+// Usage that a tenant releases frees its own quota for its jobs that run on borrowed quota.
 void Scheduler::promote_borrowers(TenantId tenant) {
   if (!tenants_.limited(tenant) || tenants_.guaranteed(tenant) == tenants_.used(tenant)) return;
-  for (const auto& [id, promise] : promises_) {  // what victims give back is for the job they went for
+  for (const auto& [id, promise] : promises_) {  // what victims release is for the job they were preempted for
     if (promise.preempting && jobs_[index_of(id)].tenant == tenant) return;
   }
   std::vector<JobId> borrowers;
   for (const JobId id : running_) {
     const JobRecord& record = jobs_[index_of(id)];
-    const bool stays = record.phase == JobPhase::running;  // not on its way out
+    const bool stays = record.phase == JobPhase::running;  // not stopping
     if (stays && record.tenant == tenant && record.charge == Charge::borrowed) borrowers.push_back(id);
   }
   std::sort(borrowers.begin(), borrowers.end(), [&](JobId a, JobId b) {
@@ -275,7 +275,7 @@ void Scheduler::node_up(NodeId node, Moment now) {
   dirty_ = true;
 }
 
-// Every promise is looked at again when one of its nodes changed, or when enough was freed to start sooner.
+// A reservation is rechecked if one of its nodes changed, or if enough was freed to start sooner.
 void Scheduler::touch_promises(const Request& task, std::span<const Slot> slots, bool freed) {
   if (promises_.empty()) return;
   for (const Slot& slot : slots) {
@@ -315,7 +315,7 @@ void Scheduler::drop_promise(JobId id) {
     here.erase(std::remove(here.begin(), here.end(), id), here.end());
   }
   promises_.erase(found);
-  // What it held may let the others start sooner, and they must be planned as they will start.
+  // Its resources may let the others start sooner, so their reservations must be planned again.
   for (auto& [other, promise] : promises_) promise.shortfall = 0;
 }
 

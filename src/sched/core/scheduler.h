@@ -1,13 +1,13 @@
-// The scheduler: a queue, a State and a policy. Events are reported to it, decide() says what to start, stop, resize or
-// move, and why the rest waits. It has no clock and does no I/O; the same events in the same order give the same
-// decisions, byte for byte. A copy of a Scheduler is a what-if: ask it anything, throw it away.
+// Cluster scheduler: a queue, a State and a policy. Events are reported to it; decide() returns what to start, stop,
+// resize or migrate, and why the remaining jobs wait. It has no clock and does no I/O; the same events in the same
+// order yield byte-identical decisions. A copy of a Scheduler is a what-if: query it and discard it.
 //
-// The order that rules preemption: a running job has a Rank (charge, priority). A job takes resources only from jobs of
-// strictly lower Rank, and what it takes is committed to it at its own until it starts. Each preemption therefore
-// replaces lower elements of the multiset of committed ranks by a higher one: the multiset, sorted from the top and
-// compared lexicographically, strictly grows, and there are finitely many of them. It can shrink only where a
-// commitment is given up because quota or room went another way; who gave one up makes nobody go again before the next
-// event from outside, so that happens at most once a job. Between two events from outside, preemption ends.
+// Why preemption terminates: a running job has a Rank (charge, priority). A job takes resources only from jobs of
+// strictly lower Rank, and they are committed to it at its own Rank until it starts. Each preemption therefore replaces
+// lower elements of the multiset of committed ranks by a higher one: the multiset, sorted in descending order and
+// compared lexicographically, strictly grows, and there are finitely many of them. It can shrink only if a commitment
+// is dropped because its quota or resources went elsewhere; a job that dropped one does not preempt again before the
+// next external event, so this happens at most once per job. Between two external events, preemption terminates.
 #pragma once
 
 #include <compare>
@@ -33,14 +33,14 @@ enum class Order : std::uint8_t {
   fifo,      // priority, then submission
   fair,      // priority, then the tenant's fair share (decayed use), then submission
   dominant,  // priority, then the lowest dominant share (DRF), then submission
-  shortest,  // priority, then the smallest limit
+  shortest,  // priority, then the shortest limit
 };
 [[nodiscard]] std::string_view to_text(Order order);
 
 enum class Backfill : std::uint8_t {
-  none,      // strict: nobody passes a blocked job (of its priority or above)
-  greedy,    // whoever fits starts; big gangs may starve
-  reserved,  // the first `reservations` blocked jobs hold a reservation that nobody may delay
+  none,      // strict: no job passes a blocked one (of its priority or above)
+  greedy,    // any job that fits starts; large gangs may starve
+  reserved,  // the first `reservations` blocked jobs hold a reservation that no other job may delay
 };
 [[nodiscard]] std::string_view to_text(Backfill backfill);
 
@@ -48,20 +48,20 @@ struct Policy {
   Order order = Order::fair;
   Backfill backfill = Backfill::reserved;
   std::int32_t reservations = 4;      // blocked jobs that get one
-  std::int32_t backfill_depth = 200;  // jobs tested behind the first blocked one, in one decision
+  std::int32_t backfill_depth = 200;  // jobs tested behind the first blocked one, per decision
   bool preemption = true;
   Duration exempt{};           // a job is not preempted before it has run this long
   bool elastic = true;         // grow and shrink elastic jobs
-  bool defragment = false;     // move jobs where that pays
-  double defragment_gain = 2;  // GPU-seconds of waiting saved for each one spent on moves
+  bool defragment = false;     // migrate jobs where that pays off
+  double defragment_gain = 2;  // GPU-seconds of waiting saved per GPU-second spent on migration
   PlacementPolicy placement{};
-  // The job of each priority that has waited longest, once it has waited this long, goes before the others of its
-  // priority and so holds a reservation: shares and sizes decide who waits, not who waits for ever.
+  // Starvation limit: the longest-waiting job of each priority, once it has waited this long, goes ahead of the others
+  // of its priority and thus gets a reservation. Shares and sizes decide which jobs wait, but none waits forever.
   Duration patience = kUnlimited;
   // Weights of the multifactor priority; all zero: Order alone decides between jobs of equal priority.
   double age_weight = 0;  // for max_age of waiting
   Duration max_age = seconds(7 * 86'400);
-  double size_weight = 0;  // for a job of the whole machine
+  double size_weight = 0;  // for a job that uses the whole machine
   double fair_weight = 0;  // for a fair-share factor of 1
 };
 
@@ -81,16 +81,17 @@ struct JobRecord {
   TenantId tenant = 0;
   Charge charge = Charge::guaranteed;  // while running
   Placement placement;                 // while running or stopping
-  Moment queued{};                     // since when it waits (again)
+  Moment queued{};                     // start of the current wait
   Moment started{};                    // of the current run
-  Moment checkpointed{};               // its work up to here is safe
+  Moment checkpointed{};               // work up to this point is safe
   Moment not_before{};                 // held until then
   Moment stops_by{};                   // while stopping
-  JobId preempted_by{};                // likewise
+  JobId preempted_by{};                // while stopping
   bool being_preempted = false;
   std::uint32_t preemptions = 0;
-  std::uint64_t barred = UINT64_MAX;  // the event since which it may not make others go: it did and could not start
-  std::uint32_t group = 0;            // the queue's
+  std::uint64_t barred =
+      UINT64_MAX;           // value of events_ at which it may not preempt: it already did and could not start
+  std::uint32_t group = 0;  // index of its queue group
   [[nodiscard]] Rank rank() const { return {charge, job.priority}; }
   // When its resources are free at the latest.
   [[nodiscard]] Moment ends() const { return started + job.limit; }
@@ -101,21 +102,20 @@ class Scheduler {
  public:
   Scheduler(const std::shared_ptr<const Machine>& machine, Policy policy, std::vector<TenantPolicy> tenants = {});
 
-  // Events. Times never go back. Ids are given out in order of submission, from 0. A job that says when it was
-  // submitted (to whoever hands it over) keeps that moment; others are submitted now.
+  // Events. Times never decrease. Ids are assigned in order of submission, from 0. A job with its own submission time
+  // keeps it; others are submitted now.
   JobId submit(Job job, Moment now);
-  void finish(JobId id, Moment now);   // ended by itself, failed or was cancelled; waiting jobs too
-  void stopped(JobId id, Moment now);  // a victim is gone: it waits again
+  void finish(JobId id, Moment now);   // ended, failed or was canceled; also for waiting jobs
+  void stopped(JobId id, Moment now);  // a victim has stopped: it waits again
   void checkpointed(JobId id, Moment now);
-  void hold(JobId id, Moment until, Moment now);  // a waiting job may not start before
-  void node_down(NodeId node, Moment now);        // jobs on it are not touched: see repair()
+  void hold(JobId id, Moment until, Moment now);  // a waiting job may not start before `until`
+  void node_down(NodeId node, Moment now);        // does not touch the jobs on it: see repair()
   void node_up(NodeId node, Moment now);
 
   Decisions decide(Moment now);
 
-  // A node is lost: what becomes of each job on it. Moves the lost tasks to spares or free nodes that keep the job's
-  // topology (several nodes at once), shrinks elastic jobs, else gives the job back to the queue (listed in
-  // `requeued`).
+  // A node is lost: handles each job on it. Moves the lost tasks to spares or free nodes that preserve the job's
+  // topology (several nodes at once), shrinks elastic jobs, else requeues the job (listed in `requeued`).
   struct Repair {
     std::vector<Move> moves;
     std::vector<Resize> resizes;
@@ -123,13 +123,13 @@ class Scheduler {
   };
   Repair repair(std::span<const NodeId> lost, Moment now);
 
-  // What is known.
+  // Current state.
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] const Machine& machine() const { return state_.machine(); }
   [[nodiscard]] const Tenants& tenants() const { return tenants_; }
-  // A spare that no job has needed yet: it takes nothing, though nothing is wrong with it.
+  // An unused spare: it accepts no tasks although it is healthy.
   [[nodiscard]] bool kept_aside(NodeId node) const { return spare_[index_of(node)] != 0; }
-  // Nodes that are out of order; State::nodes_down() counts spares too.
+  // Failed nodes; State::nodes_down() also counts spares.
   [[nodiscard]] std::uint32_t nodes_lost() const;
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const JobRecord& record(JobId id) const { return jobs_[index_of(id)]; }
@@ -139,10 +139,10 @@ class Scheduler {
   [[nodiscard]] const std::vector<Reservation>& reservations() const { return plan_; }
   // Waiting jobs in the order in which they are considered at `now`; at most `limit`.
   [[nodiscard]] std::vector<JobId> queue(Moment now, std::size_t limit = SIZE_MAX) const;
-  // Why a job waits, as of the last decide(). Reason::none for a job that does not wait.
+  // Why a job waits, as of the last decide(). Reason::none for a job that is not waiting.
   [[nodiscard]] Waiting why(JobId id, Moment now) const;
-  // A moment to ask about: what is free then if every running job uses its whole limit and nothing new starts. One for
-  // many questions, since what is free at a later moment is worked out once.
+  // A future moment to query: what is free then if every running job uses its whole limit and nothing new starts. Reuse
+  // one for many queries: the free resources at a later moment are computed once.
   class Outlook {
    public:
     Outlook(const Scheduler& scheduler, Moment now, Moment at);
@@ -153,37 +153,37 @@ class Scheduler {
    private:
     const Scheduler* scheduler_;
     Moment at_;
-    std::shared_ptr<State> later_;  // none: the present
+    std::shared_ptr<State> later_;  // null: the present
     FitIndex index_;
   };
-  // What would keep `job` from starting at the outlook's moment if it stood in the place of the waiting job `id`, all
-  // promises to others kept; none: nothing but the order of the queue. Quotas are those of the present.
+  // Why `job`, in the queue position of the waiting job `id`, could not start at the outlook's moment with all
+  // reservations of others kept; none: only the queue order. Quotas are the current ones.
   [[nodiscard]] Reason reason_for(JobId id, const Job& job, Moment now, Outlook& outlook) const;
-  // The promise a waiting job has; null: none.
+  // The reservation of a waiting job; null: none.
   [[nodiscard]] const Reservation* reservation_of(JobId id) const;
-  // The running or stopping job whose limit (or grace) ends first, and when.
+  // The running or stopping job whose limit (or grace period) ends first, and when.
   [[nodiscard]] std::optional<std::pair<Moment, JobId>> next_end() const {
     return ends_.empty() ? std::nullopt : std::optional(*ends_.begin());
   }
-  // How many of those end up to `when`, counted as far as `most`.
+  // How many of them end by `when`; stops counting at `most`.
   [[nodiscard]] std::uint32_t ends_by(Moment when, std::uint32_t most) const;
 
-  // For what-ifs: change a waiting job, or what a tenant may use. The next decide() sees the new one.
+  // For what-ifs: replaces a waiting job or a tenant's limits. Takes effect in the next decide().
   void replace(JobId id, Job job, Moment now);
   void set_limits(TenantId tenant, const Amounts& quota, const Amounts& borrow, Moment now);
 
-  // The next moment at which decide() may act without an event: a hold ends, a preference has waited long enough.
+  // The next moment at which decide() may act without an event: a hold or a preference wait ends.
   [[nodiscard]] Moment next_wake(Moment now) const;
 
-  // The ranks of the jobs that run on and of those for which room is being made, from the top: what preemption makes
-  // larger every time. For tests.
+  // The ranks of the jobs that keep running and of those that resources are being freed for, in descending order: each
+  // preemption increases this. For tests.
   [[nodiscard]] std::vector<Rank> committed_ranks() const;
 
-  // Holds that must always be true; "" or what is broken. For tests.
+  // Checks the invariants; returns "" or the one that is violated. For tests.
   [[nodiscard]] std::string broken_invariant() const;
 
  private:
-  // Waiting jobs that are alike but for their limits and times: if one of them cannot be placed, none can.
+  // Waiting jobs that are identical except for limits and times: if one of them cannot be placed, none can.
   struct GroupKey {
     TenantId tenant = 0;
     std::int32_t priority = 0;
@@ -200,31 +200,31 @@ class Scheduler {
   struct Group {
     GroupKey key;
     std::set<std::pair<std::int64_t, JobId>> jobs;  // by submission (or limit), then by id
-    // The last attempt: valid while nothing was given back.
+    // The last attempt: valid until resources are released.
     bool possible = true;
     Reason reason = Reason::none;
-    std::uint64_t failed_at = UINT64_MAX;  // State::releases() of an attempt that no reservation stood in the way of
+    std::uint64_t failed_at = UINT64_MAX;  // State::releases() of an attempt that failed independently of reservations
   };
-  // What a walk over the queue has promised so far.
+  // The reservations made so far in a pass over the queue.
   struct Walk;
   struct Attempt {
     std::optional<Start> start;
     Reason reason = Reason::none;
   };
-  // Kept for a blocked job between decisions.
+  // A blocked job's reservation, kept between decisions.
   struct Promise {
     Reservation reservation;
-    std::int64_t shortfall = 0;          // tasks that would have to be freed early before it could start sooner
-    bool checked = false;                // no node of it changed since it was found to hold
-    bool active = false;                 // passed by the walk under way: jobs behind must respect it
-    bool preempting = false;             // of room that victims make: kept until the job starts
-    Charge charge = Charge::guaranteed;  // what it will be charged as; of use where preempting
-    // From when on others keep off. What victims leave before they have to is not for others, not even for a while:
-    // the victim itself would be back.
+    std::int64_t shortfall = 0;          // tasks that would have to be freed early for an earlier start
+    bool checked = false;                // found valid, and none of its nodes has changed since
+    bool active = false;                 // already passed in the current walk: jobs behind must respect it
+    bool preempting = false;             // of resources freed by victims: kept until the job starts
+    Charge charge = Charge::guaranteed;  // what it will be charged as; used if preempting
+    // When the reservation begins to block others. Resources that victims release early are not available to others,
+    // even briefly: the victim itself would restart there.
     [[nodiscard]] Moment begins() const { return preempting ? Moment{} : reservation.start; }
   };
 
-  // core/scheduler.cc: events and books
+  // core/scheduler.cc: events and accounting
   void enqueue(JobId id);
   void dequeue(JobId id);
   void start_job(const Start& start, Moment now);
@@ -252,14 +252,14 @@ class Scheduler {
   bool blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisions& decisions);
   [[nodiscard]] Attempt attempt(JobId id, Moment now, Walk& walk);
   [[nodiscard]] Attempt considerate_attempt(JobId id, Moment now, Walk& walk);
-  // Tasks that quotas allow the job to start with, between its fewest and its most; 0: not even the fewest.
+  // Tasks that quotas allow the job to start with, between its minimum and maximum; 0: less than the minimum.
   [[nodiscard]] std::int32_t admitted_tasks(JobId id, Walk& walk) const;
-  // As what a job may start, with the quota that victims make for others left to those.
+  // The charge at which a job may start, with quota freed by victims reserved for the jobs they stop for.
   [[nodiscard]] std::optional<Charge> admits(const JobRecord& record, std::int64_t tasks, Walk& walk) const;
-  // Whether it would fit on the machine when that is empty and every node is up.
+  // Whether it would fit on the empty machine with every node up.
   [[nodiscard]] bool possible(const Job& job);
 
-  // Nodes as they will be, by node; filled as far as a search looks. A copy starts empty.
+  // Future node states, by node; filled on demand by searches. A copy starts empty.
   class Scratch {
    public:
     Scratch() = default;
@@ -284,10 +284,10 @@ class Scheduler {
   void promise(JobId id, Moment now, Walk& walk);
   [[nodiscard]] bool still_holds(const Promise& promise, Moment now) const;
   [[nodiscard]] std::optional<Promise> earliest(JobId id, Moment now);
-  // The least that is free on a node during [from, until), with the active promises kept, but for one job's.
+  // The minimum free on a node during [from, until), with the active reservations kept, except one job's.
   [[nodiscard]] NodeFree free_from(NodeId node, Moment from, Moment until, Moment now,
                                    std::optional<JobId> but = std::nullopt) const;
-  // Limits for a job that would run in [now, end): the nodes of active promises that begin before it ends.
+  // Limits for a job that would run in [now, end): the nodes of active reservations that begin before it ends.
   [[nodiscard]] std::span<const NodeLimit> limits_for(Moment now, Moment end, Walk& walk) const;
 
   // core/scheduler_why.cc
@@ -301,7 +301,7 @@ class Scheduler {
   void preempt_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
   bool mind_preemptions(JobId next, Rank rank, Walk& walk);
   [[nodiscard]] Rank rank_now(JobId id) const;
-  // `told`: it has its grace to write a checkpoint.
+  // `told`: it has been notified and has its grace period to write a checkpoint.
   [[nodiscard]] double lost_gpu_seconds(const JobRecord& record, Moment now, bool told = true) const;
   void shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Moment now);
   void grow_elastic(Moment now, const Walk& walk, Decisions& decisions);
@@ -325,31 +325,31 @@ class Scheduler {
   Policy policy_;
   Tenants tenants_;
   std::vector<JobRecord> jobs_;
-  std::vector<JobId> running_;                   // unordered; place_in_running_ finds them
+  std::vector<JobId> running_;                   // unordered; place_in_running_ is the index
   std::vector<std::uint32_t> place_in_running_;  // by job
-  std::set<std::pair<Moment, JobId>> ends_;      // of running jobs, by their limits
+  std::set<std::pair<Moment, JobId>> ends_;      // of running jobs, by limit
   std::map<GroupKey, std::uint32_t> group_by_key_;
   std::vector<Group> groups_;
   std::set<std::uint32_t> active_groups_;    // those with jobs
-  std::set<std::pair<Moment, JobId>> held_;  // waiting, not before
+  std::set<std::pair<Moment, JobId>> held_;  // waiting jobs with a hold
   std::map<JobId, Promise> promises_;
   std::vector<std::vector<JobId>> promised_on_;  // by node
   std::vector<Reservation> plan_;                // of the last decide(), in queue order
-  std::set<JobId> elastic_running_;              // that could do with fewer tasks than they have at most
-  std::vector<char> spare_;                      // by node: kept aside for jobs that lose one
-  std::vector<NodeId> used_spares_;              // that are not aside any more
-  std::map<JobId, std::uint32_t> awaited_;       // victims that have not stopped yet, by the job they make room for
-  std::shared_ptr<const State> empty_state_;     // what `possible` asks
+  std::set<JobId> elastic_running_;              // running jobs that can run with fewer tasks than their maximum
+  std::vector<char> spare_;                      // by node: reserved for jobs that lose one
+  std::vector<NodeId> used_spares_;              // spares in use
+  std::map<JobId, std::uint32_t> awaited_;       // victims that have not stopped yet, by the job they are preempted for
+  std::shared_ptr<const State> empty_state_;     // used by possible()
   FitIndex empty_index_;
   Scratch scratch_;
-  std::map<std::int32_t, JobId> eldest_;  // by priority: who has waited longest, beyond the patience
+  std::map<std::int32_t, JobId> eldest_;  // by priority: the job that has waited longest, beyond the patience
   std::size_t waiting_ = 0;
   Amounts capacity_;          // of the whole machine, for dominant shares
-  Walk* walk_ = nullptr;      // the one under way
-  std::uint64_t events_ = 0;  // from outside: all but victims that stop and checkpoints
+  Walk* walk_ = nullptr;      // the current one
+  std::uint64_t events_ = 0;  // external events: all except stopped victims and checkpoints
   Moment now_{};
   Moment wake_{};
-  Moment exempt_until_ = kNever;  // when the first job that would have been a victim becomes one
+  Moment exempt_until_ = kNever;  // when the first job exempt from preemption can become a victim
   bool dirty_ = true;             // something happened since the last decide()
 };
 

@@ -1,4 +1,4 @@
-// The walk over the queue: who starts, who waits for what, in the order of the policy.
+// Pass over the queue in policy order: which jobs start, and what the others wait for.
 #include <algorithm>
 
 #include "base/check.h"
@@ -25,7 +25,7 @@ Scheduler::HeadKey Scheduler::head_key(JobId id, Moment now) const {
   key.first = -priority;
   const auto eldest = eldest_.find(job.priority);
   if (eldest != eldest_.end() && eldest->second == id) {
-    key.second = -1;  // before every share, size or limit
+    key.second = -1;  // before any share, size or limit
     return key;
   }
   switch (policy_.order) {
@@ -49,7 +49,7 @@ void Scheduler::find_eldest(Moment now) {
   if (policy_.patience == kUnlimited) return;
   for (const std::uint32_t g : active_groups_) {
     const Group& group = groups_[g];
-    if (!group.possible || group.reason == Reason::quota) continue;  // room alone does not help it
+    if (!group.possible || group.reason == Reason::quota) continue;  // free resources alone do not help it
     for (const auto& [order, id] : group.jobs) {
       const Moment submitted = jobs_[index_of(id)].job.submitted;
       if (now - submitted >= policy_.patience) {
@@ -79,7 +79,7 @@ std::vector<JobId> Scheduler::queue(Moment now, std::size_t limit) const {
 
 std::int32_t Scheduler::admitted_tasks(JobId id, Walk& walk) const {
   const JobRecord& record = jobs_[index_of(id)];
-  // A job for which others had to go starts above them or waits: below, the next would take its room again.
+  // A job with victims starts at a rank above theirs or waits: at a lower rank, the next job would preempt it again.
   const auto promised = promises_.find(id);
   const Charge least =
       promised != promises_.end() && promised->second.preempting ? promised->second.charge : Charge::surplus;
@@ -89,7 +89,7 @@ std::int32_t Scheduler::admitted_tasks(JobId id, Walk& walk) const {
   };
   if (allowed(record.job.tasks)) return record.job.tasks;
   const std::int32_t step = std::max(1, record.job.segment);
-  std::int32_t low = record.job.fewest() / step;  // what is allowed only shrinks as tasks grow
+  std::int32_t low = record.job.fewest() / step;  // monotonic: if n tasks are not allowed, neither are more
   std::int32_t high = record.job.tasks / step;
   if (record.job.fewest() == record.job.tasks || !allowed(low * step)) return 0;
   while (high - low > 1) {
@@ -202,18 +202,18 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     group.reason = tried.reason;
     if (tried.reason == Reason::capacity && !known) group.failed_at = state_.releases();
     if (!blocked(id, tried.reason, now, walk, decisions)) break;
-    if (jobs_[index_of(id)].phase == JobPhase::running) {  // room was made for it at once
+    if (jobs_[index_of(id)].phase == JobPhase::running) {  // resources were freed for it immediately
       next_in_group();
       continue;
     }
-    // Others like it may be short enough to slip in before what stood in its way, or may have waited long enough.
+    // Others like it may be short enough to be backfilled before the reservation, or may have waited long enough.
     if (tried.reason == Reason::reserved || tried.reason == Reason::preference) next_in_group();
   }
   if (!walk.borrowers.empty()) preempt_for_borrowers(now, walk, decisions);
   if (policy_.elastic) grow_elastic(now, walk, decisions);
   mind_preemptions(JobId{UINT32_MAX}, kLowestRank, walk);
   for (const Promise* promise : walk.active) plan_.push_back(promise->reservation);
-  std::vector<JobId> old;  // promises of jobs that are no longer among the first
+  std::vector<JobId> old;  // reservations of jobs that are no longer among the first
   for (const auto& [id, promise] : promises_) {
     if (!promise.active && !promise.preempting) old.push_back(id);
   }
@@ -221,12 +221,12 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
   walk_ = nullptr;
 }
 
-// A job cannot start now. Makes room for it or promises it some. False: nobody behind it may start.
+// A job cannot start now. Preempts for it or reserves resources. False: no job behind it may start.
 bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisions& decisions) {
   if (reason == Reason::preference) return true;
   const bool waits_for_victims = awaited_.count(id) > 0;
   const auto kept = promises_.find(id);
-  // Victims may go sooner than they have to; jobs that end before its start may stand there meanwhile.
+  // Victims may stop before their deadline; jobs that end before the start may run there meanwhile.
   const bool may_wait = kept != promises_.end() && (waits_for_victims || now < kept->second.reservation.start);
   if (may_wait && kept->second.preempting && still_holds(kept->second, now)) {
     walk.activate(kept->second);
@@ -238,7 +238,7 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
     return true;
   }
   if (const auto broken = promises_.find(id); broken != promises_.end() && broken->second.preempting) {
-    drop_promise(id);  // what its victims left is not enough any more: it holds nothing back
+    drop_promise(id);  // what its victims released no longer suffices: drop the reservation
     jobs_[index_of(id)].barred = events_;
   }
   if (reason == Reason::quota) return true;
@@ -249,7 +249,7 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
   walk.blocked = true;
   if (policy_.backfill == Backfill::none) return false;
   if (policy_.backfill == Backfill::reserved && walk.promised < policy_.reservations) {
-    // A job may start in room that victims made for one it outranks, but it does not plan ahead with it.
+    // A job may start on resources that victims freed for a job it outranks, but its reservation does not rely on them.
     mind_preemptions(id, kLowestRank, walk);
     promise(id, now, walk);
   }

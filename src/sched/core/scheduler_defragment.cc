@@ -1,4 +1,4 @@
-// Room in one piece: jobs that can go on elsewhere move there, where the waiting that saves is worth the moves.
+// Defragmentation: migrates jobs to free contiguous resources if the waiting time saved outweighs the migration cost.
 #include <algorithm>
 
 #include "base/check.h"
@@ -7,12 +7,12 @@
 namespace weft::sched {
 namespace {
 
-constexpr int kMaxTries = 8;  // sets of jobs to move that are tried before the job waits
+constexpr int kMaxTries = 8;  // sets of jobs to migrate that are tried before the job waits
 
 }  // namespace
 
-// New places for the jobs that move, when the one they move for stands where it will. None: one of them has no other
-// place; it is named in `stuck`.
+// New placements for the migrating jobs, with the job they migrate for in its final place. None: one of them fits
+// nowhere else; it is returned in `stuck`.
 std::optional<std::vector<Placement>> Scheduler::places_elsewhere(const std::vector<JobId>& movers, JobId by,
                                                                   const Placement& taken, Walk& walk, JobId& stuck) {
   std::map<NodeId, NodeFree> changed;
@@ -24,7 +24,8 @@ std::optional<std::vector<Placement>> Scheduler::places_elsewhere(const std::vec
     for (const Slot& slot : record.placement.slots) give_back(free(slot.node), record.job.task, slot);
   }
   for (const Slot& slot : taken.slots) take(free(slot.node), jobs_[index_of(by)].job.task, slot);
-  for (const Promise* promise : walk.active) {  // nothing moves into what is promised, whenever that begins
+  for (const Promise* promise :
+       walk.active) {  // nothing migrates into reserved resources, whenever the reservation begins
     const Request& task = jobs_[index_of(promise->reservation.job)].job.task;
     for (const Slot& slot : promise->reservation.placement.slots) subtract(free(slot.node), task, slot);
   }
@@ -56,7 +57,7 @@ bool Scheduler::consolidate(JobId id, Moment now, Walk& walk, Decisions& decisio
   const JobRecord& record = jobs_[index_of(id)];
   const Job& job = record.job;
   const std::int64_t needed = std::int64_t{job.task.gpu_total()} * job.fewest();
-  if (needed == 0 || state_.free_gpu_milli() < needed) return false;  // not a matter of pieces
+  if (needed == 0 || state_.free_gpu_milli() < needed) return false;  // fragmentation is not the cause
   if (!walk.preempting.empty()) mind_preemptions(id, kLowestRank, walk);
   if (!admits(record, job.fewest(), walk)) return false;
   const std::optional<Promise> planned = earliest(id, now);
@@ -71,7 +72,7 @@ bool Scheduler::consolidate(JobId id, Moment now, Walk& walk, Decisions& decisio
     if (policy_.defragment_gain * static_cast<double>(plan->answer.loss.lost) / 1000 > saved) return false;
     JobId stuck{};
     std::vector<JobId> movers = plan->evicted;
-    std::stable_sort(movers.begin(), movers.end(), [&](JobId a, JobId b) {  // the largest first
+    std::stable_sort(movers.begin(), movers.end(), [&](JobId a, JobId b) {  // largest first
       return jobs_[index_of(a)].running_tasks() * jobs_[index_of(a)].job.task.gpu_total() >
              jobs_[index_of(b)].running_tasks() * jobs_[index_of(b)].job.task.gpu_total();
     });

@@ -3,7 +3,7 @@
 namespace weft::sched {
 namespace {
 
-// Four servers, each half taken by a job of four GPUs; the two first ones of each pair have ended.
+// Four servers, each half used by a job of four GPUs; the other job of each server has ended.
 Scheduler half_full(Policy policy, Duration restart_cost, Duration limit) {
   Scheduler scheduler(servers(4), std::move(policy));
   for (int i = 0; i < 8; ++i) {
@@ -27,13 +27,13 @@ Scheduler half_full(Policy policy, Duration restart_cost, Duration limit) {
   return scheduler;
 }
 
-TEST(SchedulerDefragment, SmallJobsMoveWhereThatPays) {
+TEST(SchedulerDefragment, SmallJobsMigrateIfThatPaysOff) {
   Policy policy;
   policy.defragment = true;
   Scheduler scheduler = half_full(policy, seconds(10), seconds(5000));
   const JobId gang = scheduler.submit(job_of("b", 2, 8), at(100));
   const Decisions decisions = scheduler.decide(at(100));
-  ASSERT_EQ(decisions.moves.size(), 2U);  // four of them in two servers, the gang in the others
+  ASSERT_EQ(decisions.moves.size(), 2U);  // four of them on two servers, the gang on the others
   for (const Move& move : decisions.moves) {
     EXPECT_EQ(move.by, gang);
     EXPECT_DOUBLE_EQ(move.cost_gpu_seconds, 40.0);
@@ -44,11 +44,11 @@ TEST(SchedulerDefragment, SmallJobsMoveWhereThatPays) {
   EXPECT_EQ(scheduler.broken_invariant(), "");
 }
 
-TEST(SchedulerDefragment, NothingMovesWhereWaitingIsCheaper) {
+TEST(SchedulerDefragment, NothingMigratesIfWaitingIsCheaper) {
   Policy policy;
   policy.defragment = true;
-  // Sixteen GPUs wait 10 seconds: 160 GPU-seconds. Two moves of 4 GPUs for 10 seconds cost 80, and must save twice that
-  // and no more: just worth it. At 11 seconds they are not.
+  // Sixteen GPUs wait 10 seconds: 160 GPU-seconds. Two migrations of 4 GPUs for 10 seconds cost 80 and must save twice
+  // that: just worth it. At 11 seconds they are not.
   Scheduler worth = half_full(policy, seconds(10), seconds(110));
   worth.submit(job_of("b", 2, 8), at(100));
   EXPECT_EQ(worth.decide(at(100)).moves.size(), 2U);
@@ -57,7 +57,7 @@ TEST(SchedulerDefragment, NothingMovesWhereWaitingIsCheaper) {
   EXPECT_TRUE(dear.decide(at(100)).moves.empty());
 }
 
-TEST(SchedulerDefragment, ServicesStay) {
+TEST(SchedulerDefragment, ServicesAreNotMigrated) {
   Policy policy;
   policy.defragment = true;
   Scheduler scheduler(servers(2), policy);

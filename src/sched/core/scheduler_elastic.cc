@@ -1,4 +1,4 @@
-// Elastic jobs: they take up room that nobody waits for, and give it back as soon as somebody does.
+// Elastic jobs: they grow into resources that no job waits for, and release them as soon as one does.
 #include <algorithm>
 
 #include "base/check.h"
@@ -9,7 +9,7 @@ namespace weft::sched {
 
 void Scheduler::shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Moment now) {
   JobRecord& record = jobs_[index_of(id)];
-  // All is put back anew: the tasks that stay keep their order but not their numbers.
+  // Everything is placed again: the remaining tasks keep their order but not their indices.
   give_slots(id, record.placement.slots);
   std::vector<Slot> left;
   std::size_t next = 0;
@@ -28,7 +28,7 @@ void Scheduler::shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Mo
   dirty_ = true;
 }
 
-// Tasks that quotas let a running job have beyond those it has, of the same charge; a multiple of its segments.
+// Additional tasks that quotas allow a running job, at the same charge; a multiple of its segment size.
 std::int32_t Scheduler::admitted_growth(const JobRecord& record) const {
   const std::int32_t step = std::max(1, record.job.segment);
   const auto allowed = [&](std::int32_t steps) {
@@ -36,7 +36,7 @@ std::int32_t Scheduler::admitted_growth(const JobRecord& record) const {
         tenants_.admits(record.tenant, amounts_of(record.job.task, std::int64_t{steps} * step));
     return charge && *charge >= record.charge;
   };
-  std::int32_t low = 0;  // what is allowed only shrinks as tasks grow
+  std::int32_t low = 0;  // monotonic: if n tasks are not allowed, neither are more
   std::int32_t high = (record.job.tasks - record.running_tasks()) / step + 1;
   while (high - low > 1) {
     const std::int32_t middle = low + (high - low) / 2;
@@ -45,8 +45,8 @@ std::int32_t Scheduler::admitted_growth(const JobRecord& record) const {
   return low * step;
 }
 
-// Only while nobody waits for resources and nothing is promised to anybody: what a job takes here it gives back when
-// one comes that could start with it.
+// Only while no job waits for resources and there are no reservations: a job releases what it gains here when a job
+// arrives that could start with it.
 void Scheduler::grow_elastic(Moment now, const Walk& walk, Decisions& decisions) {
   if (walk.blocked || !walk.active.empty() || !awaited_.empty() || elastic_running_.empty()) return;
   std::vector<JobId> jobs;

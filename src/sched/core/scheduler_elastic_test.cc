@@ -9,7 +9,7 @@ Job elastic_of(std::int32_t most, std::int32_t fewest, std::int32_t priority = 0
   return job;
 }
 
-TEST(SchedulerElastic, GrowsIntoWhatNobodyWantsAndGivesItBack) {
+TEST(SchedulerElastic, GrowsIntoIdleResourcesAndReleasesThem) {
   Scheduler scheduler(servers(4), {});
   scheduler.submit(job_of("b", 2, 8), at(0));
   scheduler.submit(elastic_of(4, 1), at(1));
@@ -21,7 +21,7 @@ TEST(SchedulerElastic, GrowsIntoWhatNobodyWantsAndGivesItBack) {
   EXPECT_TRUE(grown.resizes[0].grow);
   EXPECT_EQ(grown.resizes[0].slots.size(), 2U);
   EXPECT_EQ(scheduler.record(JobId{1}).running_tasks(), 4);
-  // Whoever comes, of whatever rank, gets back what it can do without; it starts in the same decision.
+  // Any new job, of any rank, gets the resources that the elastic job can spare, and starts in the same decision.
   const JobId late = scheduler.submit(job_of("c", 3, 8, -5), at(20));
   const Decisions shrunk = scheduler.decide(at(20));
   ASSERT_EQ(shrunk.resizes.size(), 1U);
@@ -38,12 +38,12 @@ TEST(SchedulerElastic, DoesNotShrinkForAJobThatWouldNotStart) {
   Scheduler scheduler(servers(4), {});
   scheduler.submit(elastic_of(4, 2), at(0));
   ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
-  scheduler.submit(job_of("c", 3, 8), at(20));  // two servers could be had, it needs three
+  scheduler.submit(job_of("c", 3, 8), at(20));  // two servers are available, it needs three
   EXPECT_TRUE(scheduler.decide(at(20)).empty());
   EXPECT_EQ(scheduler.record(JobId{0}).running_tasks(), 4);
 }
 
-TEST(SchedulerElastic, DoesNotGrowWhileSomebodyWaits) {
+TEST(SchedulerElastic, DoesNotGrowWhileAJobWaits) {
   Scheduler scheduler(servers(4), {});
   scheduler.submit(job_of("b", 1, 8), at(0));
   scheduler.submit(elastic_of(4, 2), at(0));
@@ -71,7 +71,7 @@ TEST(SchedulerElastic, GrowsWithinItsQuotaAndItsDomain) {
   scheduler.finish(JobId{0}, at(2));
   scheduler.finish(JobId{1}, at(2));
   ASSERT_EQ(scheduler.decide(at(2)).resizes.size(), 1U);
-  EXPECT_EQ(scheduler.record(JobId{2}).running_tasks(), 2);  // five servers are free, the quota is of two
+  EXPECT_EQ(scheduler.record(JobId{2}).running_tasks(), 2);  // five servers are free, the quota allows two
   EXPECT_LE(tightest_level(scheduler.machine(), scheduler.record(JobId{2}).placement.slots), Level::rack);
   EXPECT_EQ(scheduler.broken_invariant(), "");
 }
@@ -83,7 +83,7 @@ TEST(SchedulerElastic, RandomEventsGrowAndShrinkWithoutPingPong) {
     RandomRun run(seed, servers(20, 8, 4), {}, {tenant_of("a", 64), tenant_of("b", 64)});
     for (int i = 0; i < 150; ++i) {
       ASSERT_TRUE(run.step()) << "seed " << seed << " step " << i;
-      for (int again = 0; again < 4; ++again) ASSERT_TRUE(run.decide());  // what started just now may shrink after all
+      for (int again = 0; again < 4; ++again) ASSERT_TRUE(run.decide());  // a job that just started may still shrink
       const int before = run.grown + run.shrunk;
       ASSERT_TRUE(run.decide());
       ASSERT_TRUE(run.decide());

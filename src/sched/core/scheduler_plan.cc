@@ -1,5 +1,5 @@
 // Reservations: the earliest moment at which a blocked job can start if every running job uses its whole limit, and
-// what that leaves for the jobs behind it. Nodes are shared in part: a promise holds certain GPUs, not whole nodes.
+// what that leaves for the jobs behind it. Nodes can be shared: a reservation holds specific GPUs, not whole nodes.
 #include <algorithm>
 
 #include "base/check.h"
@@ -113,7 +113,7 @@ std::span<const NodeLimit> Scheduler::limits_for(Moment now, Moment end, Walk& w
 bool Scheduler::still_holds(const Promise& promise, Moment now) const {
   const Reservation& kept = promise.reservation;
   if (kept.start < now && !promise.preempting) return false;
-  // Victims that are late still go.
+  // Victims past their deadline still stop.
   const Moment from = promise.preempting ? std::max(kept.start, now + Duration(1)) : kept.start;
   const Moment until = promise.preempting ? kept.end : kNever;
   const Request& task = jobs_[index_of(kept.job)].job.task;
@@ -133,7 +133,7 @@ bool Scheduler::still_holds(const Promise& promise, Moment now) const {
 void Scheduler::promise(JobId id, Moment now, Walk& walk) {
   const auto kept = promises_.find(id);
   if (kept != promises_.end() && kept->second.shortfall > 0) {
-    // One whose nodes did not change holds as it did, unless jobs ahead of it got promises of their own meanwhile.
+    // A reservation whose nodes did not change stays valid, unless jobs ahead of it got reservations meanwhile.
     if (kept->second.checked && walk.active.empty() && kept->second.reservation.start >= now) {
       walk.activate(kept->second);
       ++walk.promised;
@@ -156,8 +156,8 @@ void Scheduler::promise(JobId id, Moment now, Walk& walk) {
   ++walk.promised;
 }
 
-// What is free as time goes on: running jobs end as their limits say, promised ones come and go. Nodes under promise
-// count with what is left of them from that moment on, so that the answer never gets in the way of a job ahead.
+// Free resources over time: running jobs end at their limits, reserved ones start and end. Nodes with reservations
+// count with what remains of them from that moment on, so the result never conflicts with a job ahead.
 class Scheduler::Future {
  public:
   Future(Scheduler& scheduler, const Job& job, Moment now)
@@ -180,13 +180,13 @@ class Scheduler::Future {
     room_ = most_tasks(view_, gang_);
   }
 
-  // Goes on to the next moment at which something is freed. False when there is none.
+  // Advances to the next moment at which something is freed. False if there is none.
   bool advance() {
     Moment when = kNever;
     if (ends_ != scheduler_.ends_.end()) when = ends_->first;
     if (next_change_ < changes_.size()) when = std::min(when, changes_[next_change_].first);
     if (when == kNever) return false;
-    at_ = std::max(when, now_ + Duration(1));  // what is overdue ends at any moment, but not now
+    at_ = std::max(when, now_ + Duration(1));  // an overdue job can end at any moment, but has not ended yet
     for (; ends_ != scheduler_.ends_.end() && ends_->first <= at_; ++ends_) free_job(ends_->second);
     for (; next_change_ < changes_.size() && changes_[next_change_].first <= at_; ++next_change_) {
       touch(*changes_[next_change_].second);
@@ -217,7 +217,7 @@ class Scheduler::Future {
     const JobRecord& record = scheduler_.jobs_[index_of(id)];
     for (const Slot& slot : record.placement.slots) {
       touched_.push_back(slot.node);
-      if (!scheduler_.promised_on_[index_of(slot.node)].empty()) continue;  // worked out anew
+      if (!scheduler_.promised_on_[index_of(slot.node)].empty()) continue;  // recomputed
       NodeFree& free = scheduler_.scratch_.at(slot.node, scheduler_.state_.free(slot.node));
       give_back(free, record.job.task, slot);
     }
@@ -239,7 +239,7 @@ class Scheduler::Future {
     touched_.clear();
   }
 
-  // Tasks that fit in the node's domain of the required level: rooms only grow, so the largest is near what changed.
+  // Tasks that fit in the node's domain of the required level: capacity only grows, so the maximum is near the change.
   [[nodiscard]] std::int64_t room_around(NodeId node) const {
     if (gang_.required == Level::node) return view_.fit(index_of(node));
     return view_.sum(gang_.required, scheduler_.machine().domain_of(gang_.required, node));

@@ -1,4 +1,4 @@
-// Room for a job that cannot start: elastic jobs give up tasks they can do without, jobs of lower rank are told to go.
+// Preemption for a job that cannot start: elastic jobs release tasks they can spare, jobs of lower rank are preempted.
 #include <algorithm>
 
 #include "base/check.h"
@@ -43,9 +43,9 @@ std::optional<Charge> Scheduler::admits(const JobRecord& record, std::int64_t ta
   return later ? std::optional<Charge>(std::min(*now, *later)) : std::nullopt;
 }
 
-// Room that victims make for a job is for that job and for those of higher rank, whatever the order of the queue:
-// otherwise a victim of high priority that had only borrowed would be back before the owner had started. True: some
-// that were minded are not any more.
+// Resources freed by victims are reserved for that job and for jobs of higher rank, regardless of queue order:
+// otherwise a high-priority victim on borrowed quota would restart before the owner had started. True: some
+// reservations no longer apply.
 bool Scheduler::mind_preemptions(JobId next, Rank rank, Walk& walk) {
   bool freed = false;
   for (const JobId id : walk.preempting) {
@@ -62,7 +62,7 @@ bool Scheduler::mind_preemptions(JobId next, Rank rank, Walk& walk) {
   return freed;
 }
 
-// An attempt that leaves room made for others to them; if that fails, one that takes what it outranks.
+// First tries without the resources freed for others; if that fails, uses those of jobs it outranks.
 Scheduler::Attempt Scheduler::considerate_attempt(JobId id, Moment now, Walk& walk) {
   if (walk.preempting.empty()) return attempt(id, now, walk);
   const Rank rank = rank_now(id);
@@ -72,7 +72,7 @@ Scheduler::Attempt Scheduler::considerate_attempt(JobId id, Moment now, Walk& wa
   return mind_preemptions(id, rank, walk) ? attempt(id, now, walk) : considerate;
 }
 
-// At least this rank is what the job would start with now.
+// A lower bound on the rank the job would start with now.
 Rank Scheduler::rank_now(JobId id) const {
   const JobRecord& record = jobs_[index_of(id)];
   const auto promised = promises_.find(id);
@@ -111,7 +111,7 @@ bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisio
     if (borrowing && (!plan || borrowing->answer.loss < plan->answer.loss)) plan = std::move(borrowing);
   }
   if (!plan) return false;
-  // Nobody has to go: an ordinary promise of what those who go anyway leave will do.
+  // No preemption needed: an ordinary reservation of what the stopping jobs release is enough.
   if (plan->evicted.empty() && plan->shed.empty() && !waits) return false;
   if (plan->charge != Charge::guaranteed && !walk.ended) {
     walk.borrowers.push_back(id);
@@ -124,9 +124,9 @@ bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisio
   return true;
 }
 
-// Who can only borrow makes room when the walk is over: a job behind it in the queue may outrank it, as the owner of
-// what it would borrow, and must not find that others have been sent away for nothing. Jobs thus make room in the order
-// of their ranks.
+// Jobs that can only borrow preempt after the pass over the queue: a job behind them may outrank them, as the owner of
+// the quota they would borrow, and the preemptions would have been useless. Jobs thus preempt in the order of their
+// ranks.
 void Scheduler::preempt_for_borrowers(Moment now, Walk& walk, Decisions& decisions) {
   walk.ended = true;
   for (const JobId id : walk.borrowers) {

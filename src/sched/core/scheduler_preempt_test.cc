@@ -3,7 +3,7 @@
 namespace weft::sched {
 namespace {
 
-TEST(SchedulerPreempt, TheCheapestVictimGoesAndTheRoomIsKept) {
+TEST(SchedulerPreempt, CheapestVictimIsPreemptedAndItsResourcesReserved) {
   Scheduler scheduler(servers(3), {});
   for (int i = 0; i < 3; ++i) {
     Job job = job_of("a", 1, 8);
@@ -12,7 +12,7 @@ TEST(SchedulerPreempt, TheCheapestVictimGoesAndTheRoomIsKept) {
     scheduler.submit(job, at(i));
   }
   ASSERT_EQ(scheduler.decide(at(3)).starts.size(), 3U);
-  scheduler.checkpointed(JobId{1}, at(900));  // the least to lose
+  scheduler.checkpointed(JobId{1}, at(900));  // least work to lose
   const JobId urgent = scheduler.submit(job_of("b", 1, 8, 10), at(1000));
   const Decisions decisions = scheduler.decide(at(1000));
   ASSERT_EQ(decisions.preempts.size(), 1U);
@@ -21,8 +21,8 @@ TEST(SchedulerPreempt, TheCheapestVictimGoesAndTheRoomIsKept) {
   EXPECT_EQ(decisions.preempts[0].deadline, at(1030));
   EXPECT_DOUBLE_EQ(decisions.preempts[0].lost_gpu_seconds, 800.0);
   EXPECT_TRUE(decisions.starts.empty());
-  EXPECT_TRUE(scheduler.decide(at(1001)).empty());  // told once
-  scheduler.submit(job_of("c", 1, 8), at(1002));    // what is freed is not for those behind
+  EXPECT_TRUE(scheduler.decide(at(1001)).empty());  // notified once
+  scheduler.submit(job_of("c", 1, 8), at(1002));    // freed resources are not for jobs behind
   EXPECT_TRUE(scheduler.decide(at(1002)).empty());
   scheduler.stopped(JobId{1}, at(1010));
   const Decisions after = scheduler.decide(at(1010));
@@ -32,7 +32,7 @@ TEST(SchedulerPreempt, TheCheapestVictimGoesAndTheRoomIsKept) {
   EXPECT_EQ(scheduler.broken_invariant(), "");
 }
 
-TEST(SchedulerPreempt, ACheckpointOnNoticeCostsTheRestartAlone) {
+TEST(SchedulerPreempt, CheckpointOnNoticeCostsOnlyTheRestart) {
   Scheduler scheduler(servers(2), {});
   Job saves = job_of("a", 1, 8);
   saves.grace = seconds(60);
@@ -46,11 +46,11 @@ TEST(SchedulerPreempt, ACheckpointOnNoticeCostsTheRestartAlone) {
   scheduler.submit(job_of("b", 1, 8, 1), at(1000));
   const Decisions decisions = scheduler.decide(at(1000));
   ASSERT_EQ(decisions.preempts.size(), 1U);
-  EXPECT_EQ(decisions.preempts[0].victim, JobId{0});  // 8 x 5 GPU-seconds against 8 x 10
+  EXPECT_EQ(decisions.preempts[0].victim, JobId{0});  // 8 x 5 GPU-seconds versus 8 x 10
   EXPECT_DOUBLE_EQ(decisions.preempts[0].lost_gpu_seconds, 40.0);
 }
 
-TEST(SchedulerPreempt, NeitherServicesNorTheUnwillingNorTheExemptNorEqualsGo) {
+TEST(SchedulerPreempt, ServicesNonPreemptibleExemptAndEqualJobsAreNotPreempted) {
   Policy policy;
   policy.exempt = seconds(100);
   Scheduler scheduler(servers(4), policy);
@@ -61,7 +61,7 @@ TEST(SchedulerPreempt, NeitherServicesNorTheUnwillingNorTheExemptNorEqualsGo) {
   unwilling.preemptible = false;
   scheduler.submit(service, at(0));
   scheduler.submit(unwilling, at(0));
-  scheduler.submit(job_of("a", 1, 8, 5), at(0));  // of the same priority as the one that comes
+  scheduler.submit(job_of("a", 1, 8, 5), at(0));  // same priority as the new job
   scheduler.submit(job_of("a", 1, 8, 1), at(0));
   ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 4U);
   scheduler.submit(job_of("a", 1, 8, 5), at(50));
@@ -72,9 +72,9 @@ TEST(SchedulerPreempt, NeitherServicesNorTheUnwillingNorTheExemptNorEqualsGo) {
   EXPECT_EQ(decisions.preempts[0].victim, JobId{3});
 }
 
-TEST(SchedulerPreempt, NobodyGoesForNothing) {
+TEST(SchedulerPreempt, NoJobIsPreemptedInVain) {
   Scheduler scheduler(servers(4, 8, 2), {});
-  Job keeps = job_of("a", 1, 8, 9);  // one in each rack
+  Job keeps = job_of("a", 1, 8, 9);  // one per rack
   keeps.preemptible = false;
   scheduler.submit(keeps, at(0));
   static_cast<void>(scheduler.decide(at(0)));
@@ -87,13 +87,13 @@ TEST(SchedulerPreempt, NobodyGoesForNothing) {
   rack.required = Level::rack;
   scheduler.submit(rack, at(2));
   const Decisions decisions = scheduler.decide(at(2));
-  ASSERT_EQ(decisions.preempts.size(), 2U);  // the rack without the job that stays
+  ASSERT_EQ(decisions.preempts.size(), 2U);  // the rack without the non-preemptible job
   for (const Preempt& preempt : decisions.preempts) {
     const NodeId node = scheduler.record(preempt.victim).placement.slots[0].node;
     EXPECT_NE(scheduler.machine().domain_of(Level::rack, node),
               scheduler.machine().domain_of(Level::rack, scheduler.record(JobId{0}).placement.slots[0].node));
   }
-  scheduler.submit(gang, at(3));  // two servers are taken and one is not given up
+  scheduler.submit(gang, at(3));  // two servers are used and one cannot be preempted
   EXPECT_TRUE(scheduler.decide(at(3)).preempts.empty());
 }
 
@@ -112,16 +112,16 @@ TEST(SchedulerPreempt, QuotaIsReclaimedFromBorrowersOfAnyPriority) {
   ASSERT_EQ(after.starts.size(), 1U);
   EXPECT_EQ(after.starts[0].job, owner);
   EXPECT_EQ(after.starts[0].charge, Charge::guaranteed);
-  // The borrower has priority 8, but may not take from an owner, nor from its own tenant's better job.
+  // The borrower has priority 8, but may preempt neither an owner nor a better job of its own tenant.
   EXPECT_TRUE(scheduler.decide(at(11)).empty());
 }
 
-TEST(SchedulerPreempt, ABorrowerEvictsWeakerBorrowersOnly) {
+TEST(SchedulerPreempt, BorrowerPreemptsOnlyLowerBorrowers) {
   Scheduler scheduler(servers(4), {}, {tenant_of("a", 8), tenant_of("b", 8), tenant_of("c", 16)});
   scheduler.submit(job_of("a", 1, 8, 0), at(0));  // on its own quota
   scheduler.submit(job_of("b", 1, 8, 0), at(0));
   static_cast<void>(scheduler.decide(at(0)));
-  scheduler.submit(job_of("a", 1, 8, 3), at(1));  // borrows of c
+  scheduler.submit(job_of("a", 1, 8, 3), at(1));  // borrows from c
   scheduler.submit(job_of("a", 1, 8, 2), at(1));
   ASSERT_EQ(scheduler.decide(at(1)).starts.size(), 2U);
   scheduler.submit(job_of("b", 1, 8, 3), at(2));
@@ -130,25 +130,25 @@ TEST(SchedulerPreempt, ABorrowerEvictsWeakerBorrowersOnly) {
   EXPECT_EQ(decisions.preempts[0].victim, JobId{3});
 }
 
-TEST(SchedulerPreempt, QuotaAloneIsAReasonToo) {
+TEST(SchedulerPreempt, PreemptsForQuotaAlone) {
   TenantPolicy alone = tenant_of("a", 8, "");
   Scheduler scheduler(servers(4), {}, {alone});
   scheduler.submit(job_of("a", 1, 8, 0), at(0));
   scheduler.submit(job_of("b", 1, 8, 0), at(0));
   ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 2U);
-  const JobId better = scheduler.submit(job_of("a", 1, 8, 1), at(1));  // two servers are free, its quota is not
+  const JobId better = scheduler.submit(job_of("a", 1, 8, 1), at(1));  // two servers are free, but its quota is used up
   const Decisions decisions = scheduler.decide(at(1));
   ASSERT_EQ(decisions.preempts.size(), 1U);
   EXPECT_EQ(decisions.preempts[0].victim, JobId{0});
-  scheduler.submit(job_of("a", 1, 8, 0), at(2));  // what the victim gives back of the quota is not for it
+  scheduler.submit(job_of("a", 1, 8, 0), at(2));  // the quota released by the victim is not for it
   scheduler.stopped(JobId{0}, at(3));
   const Decisions after = scheduler.decide(at(3));
   ASSERT_EQ(after.starts.size(), 1U);
   EXPECT_EQ(after.starts[0].job, better);
 }
 
-// Gangs of random shapes in four tenants: nobody is sent away by an equal or a better, nothing is charged twice, and
-// whatever the state, preemption comes to rest.
+// Gangs of random shapes in four tenants: no job is preempted by one of equal or lower rank, nothing is charged twice,
+// and preemption always terminates.
 TEST(SchedulerPreempt, RandomEventsKeepTheOrderAndComeToRest) {
   int served = 0;
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
@@ -170,7 +170,7 @@ TEST(SchedulerPreempt, RandomEventsKeepTheOrderAndComeToRest) {
   EXPECT_GT(served, 100);
 }
 
-// The size at which the cycle of another scheduler took 40 seconds (Kueue #13148): 2,000 servers, 700 possible victims.
+// The size at which another scheduler's cycle took 40 seconds (Kueue #13148): 2,000 servers, 700 possible victims.
 TEST(SchedulerPreempt, SevenHundredVictimsOnTwoThousandServers) {
   for (const Level required : {Level::cluster, Level::rack}) {
     RandomStream random(5, "large");

@@ -1,5 +1,4 @@
-// Random life against the scheduler, with what must always hold checked at every step. WEFT_SCHED_STEPS makes it
-// longer.
+// Random events on the scheduler; the invariants are checked at every step. WEFT_SCHED_STEPS makes it longer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 namespace weft::sched {
 namespace {
 
-std::uint64_t first_seed() {                           // WEFT_SCHED_SEED: begin with this world, to see a failure again
+std::uint64_t first_seed() {                           // WEFT_SCHED_SEED: start with this world, to reproduce a failure
   const char* given = std::getenv("WEFT_SCHED_SEED");  // NOLINT(concurrency-mt-unsafe): before any thread
   return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
 }
@@ -65,8 +64,8 @@ class World {
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] std::uint64_t starts() const { return starts_; }
   [[nodiscard]] std::uint64_t preempts() const { return preempts_; }
-  [[nodiscard]] std::uint64_t served() const { return served_; }  // jobs that made others go and started
-  [[nodiscard]] std::uint64_t unserved() const {                  // that did and still wait
+  [[nodiscard]] std::uint64_t served() const { return served_; }  // jobs that preempted others and started
+  [[nodiscard]] std::uint64_t unserved() const {                  // that preempted and still wait
     return static_cast<std::uint64_t>(std::count_if(
         takers_.begin(), takers_.end(), [&](JobId id) { return scheduler_.record(id).phase == JobPhase::waiting; }));
   }
@@ -161,7 +160,7 @@ class World {
     }
     scheduler_.repair(std::span<const NodeId>(&node, 1), now_);
     for (const JobId id : scheduler_.running()) {
-      if (scheduler_.record(id).phase == JobPhase::stopping) continue;  // goes by its deadline anyway
+      if (scheduler_.record(id).phase == JobPhase::stopping) continue;  // ends by its deadline anyway
       for (const Slot& slot : scheduler_.record(id).placement.slots) {
         EXPECT_NE(slot.node, node) << "a job was left on a lost node";
       }
@@ -195,7 +194,7 @@ class World {
     check_priorities(decisions);
   }
 
-  // Nobody starts before a waiting job that is alike in everything and of higher priority.
+  // No job starts before an otherwise identical waiting job of higher priority.
   void check_priorities(const Decisions& decisions) {
     for (const JobId id : scheduler_.queue(now_)) {
       const Job& waiting = scheduler_.record(id).job;
@@ -207,7 +206,7 @@ class World {
                            other.segment_level == waiting.segment_level && waiting.preference_wait.count() == 0 &&
                            waiting.limit <= other.limit;
         if (!alike || waiting.priority <= other.priority) continue;
-        // Moves pay for the job that would wait longer; one for which others have been told to go starts above them.
+        // Migrations are for the job that would wait longer; a job with victims starts at a rank above theirs.
         const bool moved = std::any_of(decisions.moves.begin(), decisions.moves.end(),
                                        [&](const Move& move) { return move.by == start.job; });
         EXPECT_TRUE(moved || scheduler_.why(id, now_).reason == Reason::preempting)
@@ -262,8 +261,8 @@ TEST(SchedulerProperties, HoldInRandomWorlds) {
   EXPECT_GT(starts, static_cast<std::uint64_t>(wanted) / 20);
 }
 
-// Without preemption, failures or overruns, and in order of submission, the first promise is kept: its start never
-// moves back, and the job starts by then.
+// Without preemption, failures or overruns, and in order of submission, the first reservation is kept: its start is
+// never postponed, and the job starts by then.
 TEST(SchedulerProperties, FirstPromisesAreKept) {
   const std::int64_t wanted = steps_wanted() / 4 * 3;
   std::int64_t kept = 0;
@@ -284,7 +283,7 @@ TEST(SchedulerProperties, FirstPromisesAreKept) {
     std::map<JobId, Moment> promised;
     for (int step = 0; step < 200; ++step, ++steps) {
       Moment next = now + seconds(random.between(1, 400));
-      for (const JobId id : scheduler.running()) {  // ends are events of their own
+      for (const JobId id : scheduler.running()) {  // ends are separate events
         const JobRecord& record = scheduler.record(id);
         next = std::min(next, record.started + std::min(record.job.run_time, record.job.limit));
       }

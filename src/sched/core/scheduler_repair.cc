@@ -1,4 +1,4 @@
-// Nodes are lost: the jobs on them get other nodes for the tasks they lost, shrink, or wait again.
+// Node failures: the affected jobs get replacement nodes for their lost tasks, shrink, or are requeued.
 #include <algorithm>
 #include <map>
 
@@ -20,7 +20,7 @@ void Scheduler::keep_spares() {
   empty_state_ = std::move(without);
 }
 
-// A node that comes back takes the place of a spare that was used for one like it.
+// A recovered node replaces a used spare of the same kind.
 bool Scheduler::becomes_spare(NodeId node) {
   const NodeShape& shape = machine().node(node);
   for (auto used = used_spares_.begin(); used != used_spares_.end(); ++used) {
@@ -48,7 +48,7 @@ Range range_of(const Machine& machine, Level level, NodeId node) {
   return {domain.first_node, domain.end_node};
 }
 
-// Puts the lost tasks of a job elsewhere, one group after another: the tasks of one lost node, or of one segment.
+// Moves the lost tasks of a job, group by group: the tasks of one lost node, or of one segment.
 class Swap {
  public:
   Swap(const JobRecord& record, NearSearch& search, const std::vector<char>& is_lost)
@@ -59,7 +59,7 @@ class Swap {
     }
   }
 
-  // Empty: it cannot be done. Only for jobs that keep a task.
+  // Empty: not possible. Only for jobs with at least one remaining task.
   [[nodiscard]] std::vector<Slot> run() {
     if (!kept_) return {};
     const Machine& machine = search_.state->machine();
@@ -123,7 +123,7 @@ class Swap {
 
 }  // namespace
 
-// Where all the tasks of a job go that lost every one of them; spares count.
+// New placement for a job that lost all its tasks; may use spares.
 std::vector<Slot> Scheduler::place_anew(const JobRecord& record) {
   const Job& job = record.job;
   const FitClass& fits = index_.of(job.task, state_);
@@ -210,21 +210,21 @@ Scheduler::Repair Scheduler::repair(std::span<const NodeId> lost, Moment now) {
   std::vector<JobId> jobs;
   for (const NodeId node : lost) {
     is_lost[index_of(node)] = 1;
-    if (spare_[index_of(node)] != 0) {  // one like it will be kept when it is back
+    if (spare_[index_of(node)] != 0) {  // a node of the same kind becomes a spare when it recovers
       spare_[index_of(node)] = 0;
       used_spares_.push_back(node);
     }
     node_down(node, now);
     for (const Tenancy& task : state_.tasks_on(node)) jobs.push_back(task.job);
   }
-  // The best rank chooses first.
+  // The highest rank chooses first.
   std::sort(jobs.begin(), jobs.end());
   jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
   std::stable_sort(jobs.begin(), jobs.end(),
                    [&](JobId a, JobId b) { return jobs_[index_of(a)].rank() > jobs_[index_of(b)].rank(); });
   for (const JobId id : jobs) {
     JobRecord& record = jobs_[index_of(id)];
-    if (record.phase != JobPhase::running) continue;  // it is on its way out anyway
+    if (record.phase != JobPhase::running) continue;  // it is stopping anyway
     if (swap_lost(id, is_lost, now, repair) || shrink_lost(id, is_lost, now, repair)) continue;
     release_job(id, now);
     record.phase = JobPhase::waiting;

@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-TEST(SchedulerRepair, AJobOfFiveHundredNodesOutlivesTwo) {
+TEST(SchedulerRepair, JobOfFiveHundredNodesSurvivesLossOfTwo) {
   Scheduler scheduler(servers(520, 8, 20), {});
   scheduler.submit(job_of("a", 500, 8), at(0));
   ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
@@ -29,7 +29,7 @@ TEST(SchedulerRepair, AJobOfFiveHundredNodesOutlivesTwo) {
   EXPECT_EQ(scheduler.broken_invariant(), "");
 }
 
-TEST(SchedulerRepair, TheReplacementIsAsNearAsCanBe) {
+TEST(SchedulerRepair, ReplacementIsAsNearAsPossible) {
   Scheduler scheduler(servers(12, 8, 4), {});
   scheduler.submit(job_of("a", 6, 8), at(0));  // a rack and a half
   ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
@@ -41,7 +41,7 @@ TEST(SchedulerRepair, TheReplacementIsAsNearAsCanBe) {
             scheduler.machine().domain_of(Level::rack, lost));
 }
 
-TEST(SchedulerRepair, TheRequiredDomainIsKeptOrTheJobWaits) {
+TEST(SchedulerRepair, RequiredDomainIsKeptOrTheJobWaits) {
   Scheduler scheduler(servers(8, 8, 4), {});
   Job job = job_of("a", 4, 8);
   job.required = Level::rack;
@@ -98,9 +98,9 @@ TEST(SchedulerRepair, RandomFailuresNeverBreakTheBooks) {
   EXPECT_GT(requeued, 5);
 }
 
-// Two servers of the pool are kept aside. A job on all the others loses two at once and goes on with the spares; those
-// that come back are kept in their place.
-TEST(SchedulerRepair, SparesTakeThePlaceOfLostNodes) {
+// Two servers of the pool are spares. A job on all the others loses two at once and continues on the spares; the
+// recovered nodes become spares.
+TEST(SchedulerRepair, SparesReplaceLostNodes) {
   const auto loaded = model::load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(loaded->cluster != nullptr);
   model::Spec spec = *loaded->spec;
@@ -116,7 +116,7 @@ TEST(SchedulerRepair, SparesTakeThePlaceOfLostNodes) {
   Scheduler scheduler(machine, {});
   EXPECT_EQ(scheduler.nodes_lost(), 0U);
   const JobId whole = scheduler.submit(job_of("t", count - 1, 8), at(0));
-  EXPECT_EQ(scheduler.why(whole, at(0)).reason, Reason::impossible);  // spares are not for ordinary starts
+  EXPECT_EQ(scheduler.why(whole, at(0)).reason, Reason::impossible);  // spares are not used for ordinary starts
   const JobId id = scheduler.submit(job_of("t", count - 2, 8), at(0));
   ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
   const std::vector<Slot> before = scheduler.record(id).placement.slots;

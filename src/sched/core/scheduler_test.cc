@@ -18,7 +18,7 @@ std::shared_ptr<const Machine> plain(std::int32_t nodes, std::int32_t rack = 4, 
   return std::make_shared<const Machine>(plain_machine(machine));
 }
 
-// Gangs of whole nodes, limited to `minutes`.
+// Gangs of whole nodes with a limit of `minutes`.
 Job gang(const std::string& name, std::int32_t nodes, std::int64_t minutes, std::int32_t priority = 0) {
   Job job;
   job.name = name;
@@ -48,7 +48,7 @@ std::vector<std::string> started(const Scheduler& scheduler, const Decisions& de
 
 using Names = std::vector<std::string>;
 
-TEST(Scheduler, GangsAreWholeOrNotAtAll) {
+TEST(Scheduler, GangsStartAllOrNothing) {
   Scheduler scheduler(plain(8), policy_of(Backfill::greedy));
   scheduler.submit(gang("a", 6, 60), at(0));
   scheduler.submit(gang("b", 4, 60), at(0));
@@ -59,7 +59,7 @@ TEST(Scheduler, GangsAreWholeOrNotAtAll) {
   EXPECT_EQ(scheduler.broken_invariant(), "");
 }
 
-TEST(Scheduler, StrictOrderLetsNobodyPass) {
+TEST(Scheduler, StrictOrderDoesNotBackfill) {
   Scheduler scheduler(plain(8), policy_of(Backfill::none));
   scheduler.submit(gang("a", 6, 60), at(0));
   scheduler.submit(gang("b", 8, 60), at(0));
@@ -70,7 +70,7 @@ TEST(Scheduler, StrictOrderLetsNobodyPass) {
 }
 
 // The classic EASY example (Lifka 1995): a runs on 6 of 8 nodes for an hour, b needs all 8. c fits beside a: it may
-// start only if it ends before b's reservation. Of 8 nodes b takes all, so there are no extra nodes.
+// start only if it ends before b's reservation. b uses all 8 nodes, so there are no extra nodes.
 TEST(Scheduler, BackfillNeverDelaysTheReservation) {
   Scheduler scheduler(plain(8), policy_of(Backfill::reserved));
   scheduler.submit(gang("a", 6, 60), at(0));
@@ -91,7 +91,7 @@ TEST(Scheduler, BackfillNeverDelaysTheReservation) {
   EXPECT_EQ(started(scheduler, scheduler.decide(at(40))), Names{"b"});
 }
 
-// Reservations hold GPUs, not nodes: what a promise leaves of a node is for others to use, past its start too.
+// Reservations hold GPUs, not nodes: others may use what a reservation leaves of a node, past its start too.
 TEST(Scheduler, ReservationsShareNodes) {
   Scheduler scheduler(plain(1), policy_of(Backfill::reserved));
   Job four = gang("four", 1, 60);
@@ -103,7 +103,7 @@ TEST(Scheduler, ReservationsShareNodes) {
   scheduler.decide(at(0));
   Job six = gang("six", 1, 60);
   six.task.gpus = 6;
-  scheduler.submit(six, at(1));  // at minute 60 six GPUs are free, two more never
+  scheduler.submit(six, at(1));  // at minute 60 six GPUs are free, never two more
   Job endless = gang("endless", 1, 6000);
   endless.task.gpus = 1;
   scheduler.submit(endless, at(2));
@@ -118,7 +118,7 @@ TEST(Scheduler, ReservationsShareNodes) {
   EXPECT_EQ(scheduler.reservations()[0].start, at(60));
 }
 
-TEST(Scheduler, GreedyStarvesTheBigGangAndReservationsDoNot) {
+TEST(Scheduler, GreedyStarvesLargeGangsAndReservationsDoNot) {
   for (const Backfill backfill : {Backfill::greedy, Backfill::reserved}) {
     Scheduler scheduler(plain(4), policy_of(backfill));
     JobId big{};
@@ -183,9 +183,8 @@ TEST(Scheduler, MultifactorWeighsAgeAndFairShare) {
   EXPECT_EQ(scheduler.queue(at(32)).size(), 2U);
 }
 
-// A tenant that has used much waits behind those that have not, but not for ever: after a day its oldest job goes
-// first.
-TEST(Scheduler, PatienceEnds) {
+// A tenant with high usage waits behind those with less, but not forever: after a day its oldest job goes first.
+TEST(Scheduler, StarvingJobGoesFirstAfterPatience) {
   Policy policy = policy_of(Backfill::reserved, Order::fair);
   policy.patience = seconds(86'400);
   Scheduler scheduler(plain(1), policy);
@@ -212,7 +211,7 @@ TEST(Scheduler, PatienceEnds) {
   EXPECT_LE(started, at(24 * 60 + 20));
 }
 
-TEST(Scheduler, QuotasHoldAndBorrowingIsBounded) {
+TEST(Scheduler, QuotasAreEnforcedAndBorrowingIsBounded) {
   TenantPolicy a;
   a.name = "a";
   a.cohort = "c";
@@ -232,20 +231,20 @@ TEST(Scheduler, QuotasHoldAndBorrowingIsBounded) {
   EXPECT_EQ(decisions.starts[4].charge, Charge::borrowed);
   EXPECT_EQ(scheduler.broken_invariant(), "");
   scheduler.finish(JobId{0}, at(1));
-  EXPECT_EQ(scheduler.record(JobId{4}).charge, Charge::guaranteed);  // its quota has room again
+  EXPECT_EQ(scheduler.record(JobId{4}).charge, Charge::guaranteed);  // its quota is free again
 }
 
-TEST(Scheduler, ImpossibleJobsBlockNobody) {
+TEST(Scheduler, ImpossibleJobsDoNotBlockOthers) {
   Scheduler scheduler(plain(8), policy_of(Backfill::none));
   scheduler.submit(gang("huge", 9, 60), at(0));
   Job spread = gang("spread", 5, 60);
-  spread.required = Level::rack;  // of four
+  spread.required = Level::rack;  // racks of four
   scheduler.submit(spread, at(0));
   scheduler.submit(gang("fine", 1, 60), at(0));
   EXPECT_EQ(started(scheduler, scheduler.decide(at(0))), Names{"fine"});
 }
 
-TEST(Scheduler, PreferencesWaitForTheirPrice) {
+TEST(Scheduler, WaitsForThePreferredDomainUntilTheTimeout) {
   Scheduler scheduler(plain(8), policy_of(Backfill::greedy));
   scheduler.submit(gang("a", 1, 600), at(0));
   scheduler.decide(at(0));
@@ -254,7 +253,7 @@ TEST(Scheduler, PreferencesWaitForTheirPrice) {
   scheduler.submit(gang("c", 1, 600), at(0));
   scheduler.decide(at(0));  // three nodes left in the second
   Job picky = gang("picky", 3, 60);
-  picky.preferred = Level::node;  // cannot be had
+  picky.preferred = Level::node;  // not available
   picky.preference_wait = seconds(600);
   scheduler.submit(picky, at(1));
   EXPECT_TRUE(scheduler.decide(at(1)).starts.empty());
@@ -271,17 +270,17 @@ TEST(Scheduler, HeldJobsWait) {
   EXPECT_EQ(scheduler.decide(at(10)).starts.size(), 1U);
 }
 
-TEST(Scheduler, NodesThatAreDownTakeNothing) {
+TEST(Scheduler, DownNodesGetNoTasks) {
   Scheduler scheduler(plain(2), policy_of(Backfill::reserved));
   scheduler.node_down(NodeId{0}, at(0));
   scheduler.submit(gang("a", 2, 60), at(0));
   EXPECT_TRUE(scheduler.decide(at(0)).starts.empty());
-  EXPECT_TRUE(scheduler.reservations().empty());  // nothing that ends would help
+  EXPECT_TRUE(scheduler.reservations().empty());  // no job end would help
   scheduler.node_up(NodeId{0}, at(5));
   EXPECT_EQ(scheduler.decide(at(5)).starts.size(), 1U);
 }
 
-TEST(Scheduler, ElasticJobsStartWithWhatThereIs) {
+TEST(Scheduler, ElasticJobsStartWithAvailableResources) {
   Scheduler scheduler(plain(8), policy_of(Backfill::reserved));
   scheduler.submit(gang("a", 5, 60), at(0));
   Job elastic = gang("elastic", 8, 60);
@@ -292,7 +291,7 @@ TEST(Scheduler, ElasticJobsStartWithWhatThereIs) {
   EXPECT_EQ(decisions.starts[1].placement.slots.size(), 3U);
 }
 
-TEST(Scheduler, ACopyIsAWhatIf) {
+TEST(Scheduler, CopyIsAWhatIf) {
   Scheduler scheduler(plain(8), policy_of(Backfill::reserved));
   scheduler.submit(gang("a", 6, 60), at(0));
   const JobId waiting = scheduler.submit(gang("b", 3, 60), at(0));

@@ -1,5 +1,5 @@
-// For tests of the scheduler: small machines, small jobs, and a run of random events under which every promise the
-// scheduler makes is held against what it does.
+// Helpers for scheduler tests: small machines, small jobs, and a run of random events that checks every guarantee of
+// the scheduler against its behavior.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ class RandomRun {
         tenant_count_(static_cast<std::int64_t>(tenants.size())),
         scheduler(std::move(machine), std::move(policy), std::move(tenants)) {}
 
-  // One event, then a decision; what follows from it is checked. False: something is wrong (a test failure is noted).
+  // One event, then a decision and checks of its consequences. False: a check failed (recorded as a test failure).
   bool step() {
     now = now + seconds(random_.between(1, 50));
     const std::uint64_t what = random_.below(100);
@@ -95,7 +95,7 @@ class RandomRun {
     for (const Start& start : decisions.starts) served += static_cast<int>(waiting_for_victims_.erase(start.job));
     for (const Resize& resize : decisions.resizes) {
       (resize.grow ? grown : shrunk) += 1;
-      // Who gives up tasks does it for a job that starts, at once or when the victims are gone.
+      // A job that shrinks does so for a job that starts, at once or when its victims have stopped.
       if (resize.grow) continue;
       const bool starts = std::any_of(decisions.starts.begin(), decisions.starts.end(),
                                       [&](const Start& start) { return start.job == resize.by; });
@@ -111,8 +111,8 @@ class RandomRun {
 
   void stop(JobId id) { scheduler.stopped(id, now); }
 
-  // Everything that was told to go has gone, and nothing else happens: preemption must come to an end, and the ranks
-  // that are left must be higher than those that were there when it began.
+  // All victims have stopped and nothing else happens: preemption must terminate, and the remaining ranks must be
+  // higher than those at the beginning.
   void settle() {
     const std::size_t most = scheduler.job_count() + 2;
     std::vector<Rank> before;
@@ -127,7 +127,7 @@ class RandomRun {
       const int known = preemptions;
       if (!decide()) return;
       longest_settling = std::max(longest_settling, round);
-      if (round == 0) {  // victims of before may have gone for a job that ended since
+      if (round == 0) {  // earlier victims may have stopped for a job that has ended since
         before = scheduler.committed_ranks();
         preempted = preemptions;
       }
@@ -217,7 +217,7 @@ class RandomRun {
   Moment now{};
   bool failures = false;
   int preemptions = 0;
-  int served = 0;  // jobs that started after victims had gone for them
+  int served = 0;  // jobs that started after their victims had stopped
   int grown = 0;
   int shrunk = 0;
   int moved = 0;

@@ -1,4 +1,4 @@
-// Inside of the scheduler: what one walk over the queue has promised so far. Not for others.
+// State of one pass over the queue: the reservations made so far. Internal to the scheduler.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace weft::sched {
 
-// Like take(), for states that may not come true: what is not there is not taken.
+// Like take(), for hypothetical states: subtracts at most what is free.
 void subtract(NodeFree& free, const Request& request, const Slot& slot);
 
 struct Scheduler::Walk {
@@ -18,24 +18,24 @@ struct Scheduler::Walk {
   std::int32_t promised = 0;
   std::int32_t tested = 0;  // attempts since the first blocked job
 
-  // Limits of the nodes under promise, for the promises that begin before `limits_end`; remade when those change.
+  // Limits of the nodes under reservation, for reservations that begin before `limits_end`; rebuilt when those change.
   std::vector<NodeLimit> limits;
-  std::size_t limits_promises = SIZE_MAX;  // promises they cover
+  std::size_t limits_promises = SIZE_MAX;  // number of reservations covered
   bool limits_stale = true;
 
-  std::vector<JobId> preempting;  // jobs whose victims make room for them, at the start of the walk
-  // Quota that those of them under promise will take, and that all victims give back; remade when those change.
+  std::vector<JobId> preempting;  // jobs with victims stopping for them, at the start of the walk
+  // Quota that those with a reservation will use, and that all victims release; rebuilt when those change.
   std::vector<Tenants::GivenBack> owed;
   bool owed_stale = true;
-  // What there is to take at all: the lowest rank of a possible victim.
+  // What preemption could take: the lowest rank of a possible victim.
   struct Prey {
     std::optional<Rank> weakest;
     bool elastic = false;   // some job runs with more tasks than it needs
-    bool stopping = false;  // some job is on its way out
+    bool stopping = false;  // some job is stopping
   };
   std::optional<Prey> prey;
-  std::vector<JobId> borrowers;  // blocked jobs that could make room on borrowed quota
-  bool ended = false;            // every job has been looked at
+  std::vector<JobId> borrowers;  // blocked jobs that could preempt on borrowed quota
+  bool ended = false;            // every job has been considered
 
   void activate(Promise& promise) {
     promise.active = true;

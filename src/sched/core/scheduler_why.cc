@@ -1,5 +1,5 @@
-// What keeps a waiting job from starting: the constraints asked one after another, in the order of Reason, with the
-// counts the scheduler itself places by.
+// Why a waiting job does not start: checks the constraints in the order of Reason, with the counts that the scheduler
+// itself uses for placement.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Sums = std::array<std::int64_t, 5>;
 
-// Whether enough is free in sum on the nodes that a task may run on, whatever pieces it comes in.
+// Whether enough is free in total on the nodes that a task may run on, regardless of fragmentation.
 bool enough_in_sum(const State& state, const Request& task, std::int64_t tasks) {
   const Sums asked = {task.gpu_total() * tasks, task.cpu * tasks, task.memory_mib * tasks, task.functions * tasks,
                       task.scratch_gib * tasks};
@@ -46,14 +46,14 @@ bool fits_with_all_up(const Scheduler& scheduler, const State& state, const FitC
   return find_nodes(view, gang, scheduler.policy().placement).has_value();
 }
 
-// The most tasks, between the job's fewest and its most, that quotas allow; 0: not even the fewest.
+// The most tasks, between the job's minimum and maximum, that quotas allow; 0: less than the minimum.
 std::int32_t tasks_within_quota(const Tenants& tenants, TenantId tenant, const Job& job) {
   const auto allowed = [&](std::int32_t tasks) {
     return tenants.admits(tenant, amounts_of(job.task, tasks)).has_value();
   };
   if (allowed(job.tasks)) return job.tasks;
   const std::int32_t step = std::max(1, job.segment);
-  std::int32_t low = job.fewest() / step;  // what is allowed only shrinks as tasks grow
+  std::int32_t low = job.fewest() / step;  // monotonic: if n tasks are not allowed, neither are more
   std::int32_t high = job.tasks / step;
   if (low == high || !allowed(low * step)) return 0;
   while (high - low > 1) {
@@ -130,7 +130,7 @@ void Scheduler::set_limits(TenantId tenant, const Amounts& quota, const Amounts&
   dirty_ = true;
 }
 
-// What is left of the nodes under promise to others, for a run in [from, until).
+// What remains on the nodes reserved for others, for a run in [from, until).
 std::vector<NodeLimit> Scheduler::limits_against(JobId id, Moment from, Moment until, Moment now) const {
   std::vector<NodeId> nodes;
   for (const auto& [other, promise] : promises_) {
@@ -185,7 +185,7 @@ Waiting Scheduler::why(JobId id, Moment now) const {
   const Reservation* promise = reservation_of(id);
   if (promise != nullptr) waiting.expected = promise->start;
   const bool held = record.not_before > now;
-  const auto fits_empty = [&] {  // a held job is in no group yet
+  const auto fits_empty = [&] {  // a held job has no group yet
     FitIndex index;
     Gang gang = gang_of(record.job);
     gang.tasks = record.job.fewest();
@@ -196,7 +196,7 @@ Waiting Scheduler::why(JobId id, Moment now) const {
     waiting.reason = Reason::impossible;
   } else if (held) {
     waiting.reason = Reason::held;
-  } else if (awaited_.count(id) > 0) {  // room is being made: no other reason says what happens next
+  } else if (awaited_.count(id) > 0) {  // victims are stopping: this takes precedence over other reasons
     waiting.reason = Reason::preempting;
   } else {
     waiting.reason = reason_at(id, record.job, now, now, state_, index_.of(record.job.task, state_));

@@ -109,7 +109,7 @@ std::optional<Charge> Tenants::admits_after(TenantId id, const Amounts& amounts,
   const Tenant& tenant = tenants_[id];
   Amounts used = tenant.used;
   used += amounts;
-  Amounts own = used;  // what `covered` takes away of it, taken away here too
+  Amounts own = used;  // reduced here by the same amount as in covered()
   Amounts guaranteed = tenant.guaranteed;
   guaranteed += amounts;
   for (const GivenBack& back : given_back) {
@@ -176,8 +176,8 @@ bool Tenants::balanced() const {
   return true;
 }
 
-// Use decays by half in every half-life; what is in use meanwhile adds its own decaying share (the integral of
-// gpus * 2^(-(now-t)/h) over the interval).
+// Usage halves in every half-life; current usage adds its own decaying share (the integral of gpus * 2^(-(now-t)/h)
+// over the interval).
 double Tenants::brought_to(const Use& use, std::int64_t gpu_milli, Moment now) const {
   const double passed = seconds_of(now - use.at);
   const double half_life = std::max(1e-9, seconds_of(half_life_));

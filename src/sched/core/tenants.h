@@ -1,6 +1,6 @@
-// Tenants: what each may use, lend and borrow, and what it has used. A cohort is a set of tenants that lend to each
-// other. Usage decays with a half-life, for fair share. Says whether a job may start and as what (on its tenant's own
-// quota or on borrowed); it never starts anything itself.
+// Tenants: quotas, lending, borrowing and usage. A cohort is a set of tenants that lend to each other. Usage decays
+// with a half-life, for fair share. Decides whether a job may start and at which charge (its tenant's own quota or
+// borrowed); it does not start jobs.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace weft::sched {
 
-// Amounts of the three things quotas count.
+// Amounts of the three resources that quotas cover.
 struct Amounts {
   std::int64_t gpu_milli = 0;
   std::int64_t cpu = 0;  // thousandths of a core
@@ -33,14 +33,14 @@ inline constexpr Amounts kNoLimits{kNoLimit, kNoLimit, kNoLimit};
 
 struct TenantPolicy {
   std::string name;
-  std::string cohort;          // "": alone, borrows from nobody
+  std::string cohort;          // "": none, cannot borrow
   Amounts quota = kNoLimits;   // its own
-  Amounts borrow = kNoLimits;  // at most this much beyond it
-  Amounts lend = kNoLimits;    // at most this much of it to others
+  Amounts borrow = kNoLimits;  // maximum beyond its quota
+  Amounts lend = kNoLimits;    // maximum of its quota that others may use
   double weight = 1;           // of fair share
 };
 
-// What a running job's resources count as. Higher is safer: only a job of strictly higher Rank may take them away.
+// How a running job's resources are charged. Higher is safer: only a job of strictly higher Rank may preempt it.
 enum class Charge : std::uint8_t { surplus, borrowed, guaranteed };
 [[nodiscard]] std::string_view to_text(Charge charge);
 
@@ -50,7 +50,7 @@ class Tenants {
  public:
   explicit Tenants(std::vector<TenantPolicy> policies = {}, Duration half_life = seconds(7 * 86'400));
 
-  // The tenant of that name; one that no policy names gets unlimited quota, in no cohort.
+  // The tenant with that name; one that no policy names gets unlimited quota and no cohort.
   TenantId id_of(std::string_view name);
   [[nodiscard]] const TenantPolicy& policy(TenantId id) const { return tenants_[id].policy; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(tenants_.size()); }
@@ -58,9 +58,9 @@ class Tenants {
   // For what-ifs.
   void set_limits(TenantId id, const Amounts& quota, const Amounts& borrow);
 
-  // As what a job of this size could start now; none: its quota and what others lend do not allow it.
+  // The charge at which a job of this size could start now; none: its quota and what others lend do not allow it.
   [[nodiscard]] std::optional<Charge> admits(TenantId id, const Amounts& amounts) const;
-  // The same after `given_back` of each listed tenant's usage has gone.
+  // The same after `given_back` of each listed tenant's usage has been released.
   struct GivenBack {
     TenantId tenant = 0;
     Amounts amounts;
@@ -70,25 +70,25 @@ class Tenants {
                                                    const std::vector<GivenBack>& given_back) const;
   void charge(TenantId id, const Amounts& amounts, Charge as, Moment now);
   void uncharge(TenantId id, const Amounts& amounts, Charge as, Moment now);
-  // A borrowing job becomes one on its tenant's own quota, if that has room. True when it did.
+  // Recharges a borrowing job to its tenant's own quota, if it fits. Returns true if it did.
   bool promote(TenantId id, const Amounts& amounts);
   [[nodiscard]] const Amounts& used(TenantId id) const { return tenants_[id].used; }
-  // What jobs charged as guaranteed use: never beyond the tenant's own quota.
+  // Usage of jobs charged as guaranteed: never exceeds the tenant's own quota.
   [[nodiscard]] const Amounts& guaranteed(TenantId id) const { return tenants_[id].guaranteed; }
   // The tenants that lend to each other, itself included.
   [[nodiscard]] const std::vector<TenantId>& cohort_of(TenantId id) const { return cohorts_[tenants_[id].cohort]; }
-  // How much of `used` lies beyond the tenant's own quota.
+  // How much of `used` exceeds the tenant's own quota.
   [[nodiscard]] Amounts borrowed(TenantId id) const;
   // Whether the quota of the tenant limits anything at all.
   [[nodiscard]] bool limited(TenantId id) const;
-  // Whether every cohort lends no more than it has and nobody is charged beyond its quota: an invariant.
+  // Invariant: no cohort lends more than it has and no tenant is charged beyond its quota.
   [[nodiscard]] bool balanced() const;
 
   // Fair share: GPU-seconds used up to `now`, decayed.
   [[nodiscard]] double decayed_use(TenantId id, Moment now) const;
   // Slurm's classic factor 2^(-use/share), use and share as fractions of the whole; 1: used nothing.
   [[nodiscard]] double fair_share(TenantId id, Moment now) const;
-  // Largest of the tenant's shares of GPU, CPU and memory over its weight (DRF), of `capacity`.
+  // Largest of the tenant's shares of GPU, CPU and memory of `capacity`, divided by its weight (DRF).
   [[nodiscard]] double dominant_share(TenantId id, const Amounts& capacity) const;
 
  private:
@@ -105,7 +105,7 @@ class Tenants {
   };
   [[nodiscard]] double brought_to(const Use& use, std::int64_t gpu_milli, Moment now) const;
   void settle(Tenant& tenant, Moment now);
-  // Whether the borrowing of a cohort is covered, with the use of one member replaced and some given back.
+  // Whether the borrowing of a cohort is covered, with one member's usage replaced and some usage released.
   [[nodiscard]] bool covered(std::uint32_t cohort, TenantId changed, const Amounts& used,
                              const std::vector<GivenBack>& given_back) const;
 

@@ -29,13 +29,13 @@ TEST(Tenants, BorrowWhatOthersDoNotUse) {
   tenants.charge(a, gpus(8), Charge::guaranteed, Moment());
   tenants.charge(a, gpus(6), Charge::borrowed, Moment());
   EXPECT_EQ(tenants.admits(b, gpus(2)), Charge::guaranteed);
-  EXPECT_FALSE(tenants.admits(b, gpus(3)).has_value());  // its own, but lent: it must be reclaimed first
+  EXPECT_FALSE(tenants.admits(b, gpus(3)).has_value());  // its own quota, but lent: it must be reclaimed first
   EXPECT_EQ(tenants.admits_after(b, gpus(8), {{a, gpus(6), Charge::borrowed}}), Charge::guaranteed);
   EXPECT_EQ(tenants.borrowed(a), gpus(6));
   EXPECT_TRUE(tenants.balanced());
 }
 
-TEST(Tenants, LimitsOfLendingAndBorrowingHold) {
+TEST(Tenants, LendingAndBorrowingLimitsAreEnforced) {
   Tenants tenants({tenant("a", 8, 3), tenant("b", 8, 1000, 2)});
   const TenantId a = tenants.id_of("a");
   EXPECT_TRUE(tenants.admits(a, gpus(10)).has_value());
@@ -63,7 +63,7 @@ TEST(Tenants, CpuAndMemoryCountToo) {
   EXPECT_FALSE(tenants.admits(0, amounts_of(task, 3)).has_value());
 }
 
-TEST(Tenants, BorrowersArePromotedWhenTheirQuotaHasRoom) {
+TEST(Tenants, BorrowersArePromotedWhenTheirQuotaIsFree) {
   Tenants tenants({tenant("a", 8), tenant("b", 8)});
   tenants.charge(0, gpus(6), Charge::guaranteed, Moment());
   tenants.charge(0, gpus(4), Charge::borrowed, Moment());
@@ -73,7 +73,7 @@ TEST(Tenants, BorrowersArePromotedWhenTheirQuotaHasRoom) {
   EXPECT_EQ(tenants.guaranteed(0), gpus(4));
 }
 
-// Use in the steady state is gpus * half_life / ln 2; after one half-life without use, half of it is left.
+// Steady-state usage is gpus * half_life / ln 2; after one half-life without use, half of it is left.
 TEST(Tenants, UseDecaysByHalf) {
   const Duration half_life = seconds(1000);
   Tenants tenants({tenant("a", 100), tenant("b", 100)}, half_life);
@@ -83,14 +83,14 @@ TEST(Tenants, UseDecaysByHalf) {
   EXPECT_NEAR(tenants.decayed_use(0, Moment() + seconds(1)), 4.0, 0.01);
   tenants.uncharge(0, gpus(4), Charge::guaranteed, late);
   EXPECT_NEAR(tenants.decayed_use(0, late + half_life), 2 * 1000 / std::log(2.0), 1e-6);
-  // Slurm's classic fair share, 2^(-use/share): all of the use with half of the shares gives 2^-2.
+  // Slurm's classic fair share, 2^(-use/share): all of the usage with half of the shares yields 2^-2.
   EXPECT_NEAR(tenants.fair_share(0, late + half_life), 0.25, 1e-9);
   EXPECT_NEAR(tenants.fair_share(1, late + half_life), 1.0, 1e-9);
 }
 
 // The example of the DRF paper (Ghodsi et al., NSDI'11): 9 CPUs and 18 GB; 3 tasks of <1 CPU, 4 GB> and 2 tasks of
 // <3 CPU, 1 GB> give both users a dominant share of 2/3.
-TEST(Tenants, DominantSharesAreThoseOfTheDrfPaper) {
+TEST(Tenants, DominantSharesMatchTheDrfPaper) {
   Tenants tenants;
   const TenantId a = tenants.id_of("a");
   const TenantId b = tenants.id_of("b");

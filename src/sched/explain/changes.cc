@@ -1,8 +1,8 @@
-// The search for the smallest changes that start a waiting job sooner. Counts that the scheduler places by say which
-// changes may do it (cheap: no copy); then each that is to be listed is made on a copy of the scheduler, which decides.
+// Search for the smallest changes that start a waiting job sooner. The placement counts of the scheduler select the
+// candidates (cheap: no copy); each candidate is then verified on a copy of the scheduler.
 //
-// Two moments are asked about: now, and half of the wait as it stands. A change that neither starts the job at once nor
-// halves its wait is not worth reading.
+// Two moments are considered: now, and half of the current wait. A change that neither starts the job at once nor
+// halves its wait is not worth reporting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace weft::sched {
 namespace {
 
-// How much each kind of change asks, for the order of the list: first what the owner of the job can do with a
-// keystroke, then what costs the job something, last what needs others (an operator, a tenant, another job). Added to
-// the part of the request that is given up, so the whole is between 0 and 2.
+// Cost of each kind of change, for sorting: first what the job's owner can easily do, then what costs the job
+// something, last what needs others (an operator, a tenant, another job). Added to the fraction of the request that is
+// given up, so the total is between 0 and 2.
 double base_size(ChangeKind kind) {
   switch (kind) {
     case ChangeKind::no_preference:
@@ -44,10 +44,10 @@ double base_size(ChangeKind kind) {
   return 1.0;
 }
 
-constexpr std::size_t kMaxGroups = 200;      // groups of nodes that are asked about, smallest first
-constexpr std::size_t kMaxEnds = 400;        // running jobs whose end is asked about
-constexpr std::size_t kMaxVictims = 32;      // whoever has to stop more jobs than this does not make a small change
-constexpr std::uint32_t kVictimEvents = 64;  // steps in which the victims of a preemption must be gone
+constexpr std::size_t kMaxGroups = 200;      // groups of nodes considered, smallest first
+constexpr std::size_t kMaxEnds = 400;        // running jobs whose end is considered
+constexpr std::size_t kMaxVictims = 32;      // stopping more jobs than this is not a small change
+constexpr std::uint32_t kVictimEvents = 64;  // events within which the victims of a preemption must have stopped
 
 class ChangeSearch {
  public:
@@ -59,7 +59,7 @@ class ChangeSearch {
         tried_(tried),
         job_(scheduler.record(as_is.job).job),
         now_(as_is.now),
-        // Where no start is known, any will do: asked when all that has a limit has ended.
+        // If no start is known, any start is an improvement: evaluated after everything with a limit has ended.
         half_(as_is.expected == kNever ? Moment(kNever.count() - 1)
                                        : as_is.now + Duration((as_is.expected - as_is.now).count() / 2)),
         present_(scheduler, as_is.now, as_is.now),
@@ -78,7 +78,7 @@ class ChangeSearch {
     std::stable_sort(found_.begin(), found_.end(), [](const Change& a, const Change& b) {
       return a.starts != b.starts ? a.starts < b.starts : a.size < b.size;
     });
-    std::set<ChangeKind> seen;  // of one kind, the one that starts first
+    std::set<ChangeKind> seen;  // per kind, the one that starts first
     std::vector<Change> best;
     for (Change& change : found_) {
       if (best.size() < options_.most_changes && seen.insert(change.kind).second) best.push_back(std::move(change));
@@ -104,7 +104,7 @@ class ChangeSearch {
     return change;
   }
 
-  // Makes the change on a copy. True: it starts the job at once, or halves the wait, and is listed.
+  // Applies the change to a copy. True: it starts the job at once, or halves the wait, and is listed.
   bool verify(Change change, bool must_be_now = false) {
     if (tried_ >= options_.most_copies) return false;
     ++tried_;
@@ -112,7 +112,7 @@ class ChangeSearch {
     const JobId id = as_is_.job;
     apply(change, id, what_if, now_);
     Decisions decisions = what_if.decide(now_);
-    bool told = false;  // others, to make room
+    bool told = false;  // others, to free resources
     for (const Preempt& preempt : decisions.preempts) {
       if (preempt.by != id) continue;
       change.victims.push_back(preempt.victim);
@@ -197,7 +197,7 @@ void ChangeSearch::where_changes() {
   }
 }
 
-// One step at a time: the first level that starts it now, else the first that halves the wait.
+// One level at a time: the first that starts it now, else the first that halves the wait.
 void ChangeSearch::wider_domain() {
   for (Scheduler::Outlook* outlook : {&present_, &later_}) {
     if (has(ChangeKind::wider_domain) || (outlook == &later_ && half_ <= now_)) return;
@@ -246,7 +246,7 @@ void ChangeSearch::amount_changes(Moment at, Scheduler::Outlook& outlook) {
   if (job_.task.memory_mib > 0) less_of_a_task(ChangeKind::less_memory, at, outlook);
 }
 
-// The most tasks that may start: fewer of them fit wherever more do.
+// The most tasks that can start: fewer tasks fit wherever more do.
 void ChangeSearch::fewer_tasks(Moment at, Scheduler::Outlook& outlook) {
   if (has(ChangeKind::fewer_tasks)) return;
   const std::int32_t step = std::max(1, job_.segment);
@@ -259,7 +259,7 @@ void ChangeSearch::fewer_tasks(Moment at, Scheduler::Outlook& outlook) {
     }
     return job;
   };
-  std::int32_t low = 0;  // in steps; may start
+  std::int32_t low = 0;  // in steps; can start
   std::int32_t high = job_.fewest() / step;
   while (high - low > 1) {
     const std::int32_t middle = low + (high - low) / 2;
@@ -275,7 +275,7 @@ void ChangeSearch::fewer_tasks(Moment at, Scheduler::Outlook& outlook) {
              with(low * step), at <= now_);
 }
 
-// The most of one resource of a task with which it may start.
+// The largest amount of one resource per task with which it can start.
 void ChangeSearch::less_of_a_task(ChangeKind kind, Moment at, Scheduler::Outlook& outlook) {
   if (has(kind)) return;
   const std::int32_t unit = kind == ChangeKind::fewer_gpus ? 1 : (kind == ChangeKind::less_cpu ? 1000 : 1024);
@@ -292,7 +292,7 @@ void ChangeSearch::less_of_a_task(ChangeKind kind, Moment at, Scheduler::Outlook
   const std::int32_t asked = part(as_asked);
   std::int32_t high = (asked + unit - 1) / unit;
   std::int32_t low = 1;
-  if (high <= low || !promising(with(low), outlook)) return;  // something else binds
+  if (high <= low || !promising(with(low), outlook)) return;  // another constraint binds
   while (high - low > 1) {
     const std::int32_t middle = low + (high - low) / 2;
     (promising(with(middle), outlook) ? low : high) = middle;
@@ -304,7 +304,7 @@ void ChangeSearch::less_of_a_task(ChangeKind kind, Moment at, Scheduler::Outlook
              with(low), at <= now_);
 }
 
-// The longest limit that ends before what it must not delay: one of the moments at which a promise begins.
+// The longest limit that ends before the reservation it must not delay: one of the moments at which one begins.
 void ChangeSearch::limit_change() {
   if (as_is_.reason != Reason::reserved && as_is_.reason != Reason::order) return;
   std::set<Duration> limits;
@@ -325,7 +325,7 @@ void ChangeSearch::limit_change() {
   }
 }
 
-// The least more of its own quota, and how little of the limit on borrowing would do where others could lend it.
+// The smallest increase of its own quota, and the smallest borrowing limit that suffices if others can lend.
 void ChangeSearch::quota_change() {
   if (as_is_.reason != Reason::quota) return;
   const TenantId tenant = scheduler_.record(as_is_.job).tenant;
@@ -342,7 +342,7 @@ void ChangeSearch::quota_change() {
     for (const auto part : parts) raised.*part = std::min(kNoLimit, raised.*part + asked.*part);
     if (!allowed(raised)) return std::optional<Amounts>();
     for (const auto part : parts) {
-      std::int64_t low = as_is.*part - 1;  // not enough, or less than it has
+      std::int64_t low = as_is.*part - 1;  // not enough, or less than its current limit
       std::int64_t high = raised.*part;
       while (high - low > 1) {
         const std::int64_t middle = low + (high - low) / 2;
@@ -403,7 +403,7 @@ bool ChangeSearch::fits_with(const std::vector<std::pair<NodeId, NodeFree>>& cha
   return find_nodes(view, gang, scheduler_.policy().placement).has_value();
 }
 
-// The smallest group of nodes that are down, all of a node, rack, leaf group and so on, whose return starts it.
+// The smallest group of down nodes, all of a node, rack, leaf group and so on, whose recovery starts it.
 void ChangeSearch::nodes_change() {
   const State& state = scheduler_.state();
   const Machine& machine = scheduler_.machine();
@@ -477,7 +477,7 @@ void ChangeSearch::end_change() {
     const JobRecord& record = scheduler_.record(id);
     if (record.phase != JobPhase::running) continue;
     if (quota && record.tenant != scheduler_.record(as_is_.job).tenant && record.charge == Charge::guaranteed) continue;
-    // A node that gets something back takes at most `most` tasks more.
+    // A node that gets resources back fits at most `most` more tasks.
     if (std::int64_t{record.running_tasks()} * fits.most < missing) continue;
     candidates.push_back({std::int64_t{record.job.task.gpu_total()} * record.running_tasks(), id});
   }
@@ -511,18 +511,18 @@ void ChangeSearch::end_change() {
   }
 }
 
-// The lowest priority that starts it: above a job that waits ahead of it, or high enough to preempt.
+// The lowest priority that starts it: above a waiting job ahead of it, or high enough to preempt.
 void ChangeSearch::priority_change() {
   if (as_is_.reason == Reason::impossible || as_is_.reason == Reason::held) return;
   std::set<std::int32_t> above;
-  std::vector<std::int64_t> held;  // by those who could be victims
+  std::vector<std::int64_t> held;  // by possible victims
   for (const JobId id : scheduler_.running()) {
     const JobRecord& record = scheduler_.record(id);
     if (!scheduler_.policy().preemption || !record.job.preemptible) continue;
     held.push_back(std::int64_t{record.job.task.gpu_total()} * record.running_tasks());
     if (record.job.priority >= job_.priority) above.insert(record.job.priority + 1);
   }
-  // Even the largest victims would be too many.
+  // Even with the largest victims there would be too many.
   std::sort(held.begin(), held.end(), std::greater<>());
   std::int64_t missing = std::int64_t{job_.task.gpu_total()} * job_.fewest() - scheduler_.state().free_gpu_milli();
   for (std::size_t n = 0; n < std::min(kMaxVictims, held.size()); ++n) missing -= held[n];
@@ -534,9 +534,9 @@ void ChangeSearch::priority_change() {
   }
   const std::vector<std::int32_t> levels(above.begin(), above.end());
   std::size_t low = 0;
-  std::size_t high = levels.size();  // levels[high] starts it; size: not known to
+  std::size_t high = levels.size();  // levels[high] starts it; size: none known
   while (low < high) {
-    // First the highest of all: where that does not help, nothing does.
+    // The highest first: if that does not help, none does.
     const std::size_t middle = high == levels.size() ? levels.size() - 1 : low + (high - low) / 2;
     Job job = job_;
     job.priority = levels[middle];

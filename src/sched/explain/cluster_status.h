@@ -1,5 +1,5 @@
-// The state of a cluster at a glance: what is used, what waits and for what, how broken up the rest is, what tenants
-// use, lend and borrow, who waits on whom. Read off a scheduler; changes nothing.
+// Cluster status summary: usage, waiting jobs and their reasons, fragmentation of the idle GPUs, usage, lending and
+// borrowing of tenants, and which jobs wait on which. Read-only view of a scheduler.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct ReasonCount {
   Reason reason = Reason::none;
   std::uint32_t jobs = 0;
   std::int64_t gpu_milli = 0;
-  Duration longest{};  // wait so far
+  Duration longest{};  // longest wait so far
 };
 
 struct TenantStatus {
@@ -24,7 +24,7 @@ struct TenantStatus {
   Amounts quota;
   Amounts used;
   std::int64_t borrowed_gpu_milli = 0;
-  std::int64_t lent_gpu_milli = 0;  // its part of what its cohort borrows, by what each member can lend
+  std::int64_t lent_gpu_milli = 0;  // its share of what its cohort borrows, proportional to what each member can lend
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;
   std::int64_t waiting_gpu_milli = 0;
@@ -50,13 +50,13 @@ struct ClusterStatus {
   FragmentationScore fragmentation;
   std::vector<ReasonCount> reasons;   // in the order of Reason
   std::vector<TenantStatus> tenants;  // by name
-  std::vector<QueueEntry> queue;      // in queue order, the first of it
+  std::vector<QueueEntry> queue;      // in queue order, truncated
 };
 
 struct StatusOptions {
   std::size_t most_queue = 20;
   std::size_t most_blockers = 3;
-  std::uint32_t most_events = 2'000;  // looked ahead for the starts of the queue
+  std::uint32_t most_events = 2'000;  // forecast limit for the starts of the queue
 };
 
 [[nodiscard]] ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const StatusOptions& options = {});

@@ -12,7 +12,7 @@ namespace {
 
 struct Free {
   std::int64_t amounts[5] = {};  // GPU-milli, CPU-milli, MiB, functions, GiB of scratch
-  std::uint32_t nodes = 0;       // with something of what is asked
+  std::uint32_t nodes = 0;       // with some of what is requested
 };
 
 Free free_for(const State& state, const Request& task) {
@@ -120,7 +120,7 @@ std::string preference_sentence(const JobRecord& record, Moment now) {
                      text_of_duration(record.queued + record.job.preference_wait - now));
 }
 
-// Jobs by what they hold, in order of id.
+// Jobs by what they hold, ordered by id.
 std::vector<Blocker> holders_on(const Scheduler& scheduler, std::span<const Slot> slots, bool gpus, Moment until) {
   std::map<JobId, std::int64_t> held;
   std::map<NodeId, std::uint16_t> wanted;
@@ -160,7 +160,7 @@ std::vector<Blocker> holders(const Scheduler& scheduler, JobId id) {
   const Job& job = scheduler.record(id).job;
   if (const Reservation* plan = scheduler.reservation_of(id)) {
     std::vector<Blocker> found = holders_on(scheduler, plan->placement.slots, job.task.gpus > 0, plan->start);
-    std::sort(found.begin(), found.end(), later);  // the last to end decides
+    std::sort(found.begin(), found.end(), later);  // the last to end determines the start
     return found;
   }
   std::vector<Blocker> found = running_that(scheduler, [&](const JobRecord& record) {
@@ -336,7 +336,7 @@ void find_start(const Scheduler& scheduler, const ExplainOptions& options, Expla
   const bool room = result.reason == Reason::capacity || result.reason == Reason::fragmented ||
                     result.reason == Reason::topology || result.reason == Reason::nodes_down;
   if (foreseen.known != Known::forecast || !room) return;
-  // Where it was seen to start says better than the plan whose end it waits for.
+  // The simulated start shows more accurately than the plan which job's end it waits for.
   const JobRecord& started = what_if.record(result.job);
   std::vector<Blocker> found =
       holders_on(scheduler, started.placement.slots, started.job.task.gpus > 0, foreseen.start);

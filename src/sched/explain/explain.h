@@ -1,6 +1,6 @@
-// Answers about waiting jobs: what binds, who holds what it needs, when it starts, and the smallest changes that start
-// it sooner. Each change is tried on a copy of the same scheduler before it is listed: what is said here is what the
-// scheduler did, not what a second model of it believes.
+// Explains waiting jobs: the binding constraint, which jobs hold the resources, when it starts, and the smallest
+// changes that start it sooner. Each change is tested on a copy of the same scheduler before it is listed, so the
+// results are the scheduler's own behavior, not that of a second model.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 namespace weft::sched {
 
 enum class ChangeKind : std::uint8_t {
-  no_preference,  // do not hold out for the preferred domain
-  release,        // of a hold
+  no_preference,  // do not wait for the preferred domain
+  release,        // end a hold
   fewer_tasks,
-  fewer_gpus,  // of each task
-  less_cpu,    // likewise
+  fewer_gpus,  // per task
+  less_cpu,    // per task
   less_memory,
   shorter_limit,
   wider_domain,  // than the required one
@@ -34,7 +34,7 @@ enum class ChangeKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_text(ChangeKind kind);
 
-// A limit on what a tenant uses, replaced.
+// Replacement for a tenant's limits.
 struct TenantLimits {
   TenantId tenant = 0;
   Amounts quota;
@@ -46,35 +46,35 @@ struct Change {
   std::string what;  // "tasks"
   std::string from;  // "8"
   std::string to;    // "7"
-  std::string note;  // who else it concerns: the victims, the lenders
+  std::string note;  // who else is affected: the victims, the lenders
   Moment starts = kNever;
-  bool planned = false;        // `starts` is a reservation. Else the start was seen
+  bool planned = false;        // `starts` is from a reservation; otherwise the start was simulated
   std::vector<JobId> victims;  // jobs that are preempted for it
-  double size = 0;             // how much is asked of the one who makes it; for the order of the list
-  // What is done to the scheduler.
+  double size = 0;             // effort of the change; for sorting
+  // The change to the scheduler.
   std::optional<Job> job;
   std::vector<NodeId> nodes;
   std::optional<JobId> ended;
   std::optional<TenantLimits> limits;
 };
 
-// Makes the change on a what-if.
+// Applies the change to a what-if.
 void apply(const Change& change, JobId id, Scheduler& what_if, Moment now);
 
-// A running job that holds what the job waits for, or a waiting one that stands before it.
+// A running job that holds resources the job waits for, or a waiting one ahead of it.
 struct Blocker {
   JobId job{};
-  std::int64_t gpu_milli = 0;  // of what is wanted; all it asks for where it waits itself
-  Moment ends = kNever;        // by its limit; the start of its reservation where it waits itself
+  std::int64_t gpu_milli = 0;  // of the wanted resources; its whole request if it is waiting itself
+  Moment ends = kNever;        // by its limit; the start of its reservation if it is waiting itself
   bool waiting = false;
 };
 
 enum class Known : std::uint8_t {
-  planned,    // its reservation; jobs ahead that wait for quota, or a fair share that changes, may still move it
-  forecast,   // seen when all running jobs use their whole limits and nothing new arrives
-  never,      // nothing that is to happen starts it
+  planned,    // its reservation; jobs ahead that wait for quota, or a changing fair share, may still move it
+  forecast,   // simulated with all running jobs using their whole limits and no new arrivals
+  never,      // no future event starts it
   unlimited,  // it waits on jobs without a limit
-  far,        // not within the steps that were looked ahead
+  far,        // not within the simulated events
 };
 [[nodiscard]] std::string_view to_text(Known known);
 
@@ -85,22 +85,22 @@ struct Explanation {
   std::string sentence;
   Moment expected = kNever;
   Known known = Known::never;
-  std::vector<Blocker> blockers;  // the most important first
-  std::vector<Change> changes;    // the best first; every one was tried
-  std::uint32_t tried = 0;        // what-ifs made
+  std::vector<Blocker> blockers;  // most important first
+  std::vector<Change> changes;    // best first; each was tested
+  std::uint32_t tried = 0;        // what-ifs tested
 };
 
 struct ExplainOptions {
   std::size_t most_changes = 5;
   std::size_t most_blockers = 8;
-  std::uint32_t most_copies = 24;     // what-ifs
-  std::uint32_t most_events = 2'000;  // looked ahead where there is no reservation; 0: no look ahead
-  // A reservation is checked by looking ahead where that takes no more steps than this; else it is taken as it is.
+  std::uint32_t most_copies = 24;     // maximum number of what-ifs
+  std::uint32_t most_events = 2'000;  // forecast limit without a reservation; 0: no forecast
+  // A reservation is verified by a forecast if that takes at most this many events; otherwise it is used as is.
   std::uint32_t most_planned_events = 50;
 };
 
-// The start that `what_if` gives a waiting job after a decide(now) that gave `decided`: by looking ahead, or by its
-// reservation where that lies behind more than `most_planned_events` ends of running jobs.
+// The start of a waiting job in `what_if` after a decide(now) that returned `decided`: by forecast, or from its
+// reservation if more than `most_planned_events` running jobs end before that.
 struct Foreseen {
   Moment start = kNever;
   Known known = Known::never;
@@ -108,13 +108,13 @@ struct Foreseen {
 [[nodiscard]] Foreseen foresee(Scheduler& what_if, JobId id, Moment now, const ExplainOptions& options,
                                Decisions decided);
 
-// A job that does not wait gets Reason::none and an empty list.
+// A job that is not waiting gets Reason::none and an empty list.
 [[nodiscard]] Explanation explain(const Scheduler& scheduler, JobId id, Moment now, const ExplainOptions& options = {});
 // The reason in one short sentence, without what-ifs.
 [[nodiscard]] std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, Moment now);
 [[nodiscard]] std::vector<Blocker> blockers_of(const Scheduler& scheduler, const Waiting& waiting, Moment now,
                                                std::size_t most);
-// The search of explain/changes.cc. `expected`: when it starts as things are.
+// The search of explain/changes.cc. `expected`: its start without any change.
 [[nodiscard]] std::vector<Change> smallest_changes(const Scheduler& scheduler, const Explanation& as_is,
                                                    const ExplainOptions& options, std::uint32_t& tried);
 

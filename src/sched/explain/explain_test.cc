@@ -41,7 +41,7 @@ const Change* find(const Explanation& explanation, ChangeKind kind) {
   return nullptr;
 }
 
-// 8 nodes, one of them taken for 1000 s: a job of 8 waits, one of 7 would start.
+// 8 nodes, one of them used for 1000 s: a job of 8 waits, one of 7 would start.
 TEST(Explain, SevenNodesInsteadOfEight) {
   Scheduler scheduler(machine_of(8), {});
   const JobId small = scheduler.submit(job_of("small", 1, 8, 1'000), {});
@@ -66,7 +66,7 @@ TEST(Explain, SevenNodesInsteadOfEight) {
   EXPECT_EQ(&why.changes[0], tasks) << "the least that is asked comes first";
 }
 
-TEST(Explain, ADownRackAndATooTightDomain) {
+TEST(Explain, DownRackAndTooTightDomain) {
   Scheduler scheduler(machine_of(8), {});
   scheduler.node_down(static_cast<NodeId>(2), {});
   scheduler.node_down(static_cast<NodeId>(3), {});
@@ -76,7 +76,8 @@ TEST(Explain, ADownRackAndATooTightDomain) {
   (void)scheduler.decide({});
   const JobId id = scheduler.submit(job, {});
   (void)scheduler.decide({});
-  // "other" went to the leaf group with less room, nodes 0 and 1; the second has four nodes: the gang runs there.
+  // "other" was placed in the leaf group with less capacity, nodes 0 and 1; the second has four nodes: the gang runs
+  // there.
   EXPECT_EQ(scheduler.why(id, {}).reason, Reason::none);
   const JobId second = scheduler.submit(job, {});
   (void)scheduler.decide({});
@@ -92,7 +93,7 @@ TEST(Explain, ADownRackAndATooTightDomain) {
   EXPECT_THAT(back->what, HasSubstr("rack-2"));
 }
 
-TEST(Explain, QuotaSaysHowMuchMore) {
+TEST(Explain, QuotaReportsTheMissingAmount) {
   TenantPolicy ann;
   ann.name = "ann";
   ann.quota.gpu_milli = 24'000;
@@ -111,7 +112,7 @@ TEST(Explain, QuotaSaysHowMuchMore) {
   EXPECT_EQ(tasks->to, "1");
 }
 
-TEST(Explain, AShorterLimitFitsBeforeTheReservation) {
+TEST(Explain, ShorterLimitFitsBeforeTheReservation) {
   Policy policy;
   policy.order = Order::fifo;
   Scheduler scheduler(machine_of(4), policy);
@@ -128,7 +129,7 @@ TEST(Explain, AShorterLimitFitsBeforeTheReservation) {
   EXPECT_EQ(limit->starts, Moment());
 }
 
-TEST(Explain, JobsWithoutALimitGiveNoTime) {
+TEST(Explain, NoStartTimeBehindJobsWithoutLimit) {
   Scheduler scheduler(machine_of(1), {});
   Job job = job_of("endless", 1, 8, 1);
   job.limit = kUnlimited;
@@ -140,7 +141,7 @@ TEST(Explain, JobsWithoutALimitGiveNoTime) {
   EXPECT_THAT(why.sentence, HasSubstr("without a time limit"));
 }
 
-TEST(Explain, APlacementAndItsAlternatives) {
+TEST(Explain, PlacementAndItsAlternatives) {
   Scheduler scheduler(machine_of(8), {});
   const JobId id = scheduler.submit(job_of("pair", 2, 8, 100), {});
   (void)scheduler.decide({});
@@ -154,7 +155,7 @@ TEST(Explain, APlacementAndItsAlternatives) {
   EXPECT_THAT(write(placement_view(scheduler, place), {}), HasSubstr("Its placement and alternatives"));
 }
 
-TEST(Explain, TheClusterAtAGlance) {
+TEST(Explain, ClusterStatusSummary) {
   TenantPolicy ann;
   ann.name = "ann";
   ann.cohort = "lab";
@@ -176,7 +177,7 @@ TEST(Explain, TheClusterAtAGlance) {
   EXPECT_THAT(write(status_view(scheduler, status), {}), HasSubstr("Waiting jobs by reason"));
 }
 
-// FGD's formula for one server, written out: all idle where the task does not fit, else the GPUs too small for it.
+// FGD's formula for one server, written out: everything idle if the task does not fit, else the GPUs too small for it.
 double by_hand(const State& state, const Request& task) {
   double lost = 0;
   double idle = 0;
@@ -230,8 +231,8 @@ TEST(ClusterFragmentation, OneTaskIsFgdAndThePartsAddUp) {
   }
 }
 
-// Two leaf groups of four: one server used in each leaves 6 free, of no use to a gang of 4 in one leaf group.
-TEST(ClusterFragmentation, AGangCountsWhatItsDomainsCannotServe) {
+// Two leaf groups of four: one server used in each leaves 6 free, unusable for a gang of 4 in one leaf group.
+TEST(ClusterFragmentation, GangCountsIdleGpusItsDomainsCannotServe) {
   State state(machine_of(8));
   Request task;
   task.gpus = 8;

@@ -33,7 +33,7 @@ Forecast play_on(Scheduler& what_if, std::optional<JobId> job, Moment now, std::
     const auto ending = what_if.next_end();
     Moment next = what_if.next_wake(now);
     if (ending) {
-      // A victim is gone at its deadline; a job that outran its limit ends at any moment, but not now.
+      // A victim stops at its deadline; a job past its limit can end at any moment, but has not ended yet.
       const bool stops = what_if.record(ending->second).phase == JobPhase::stopping;
       next = std::min(next, std::max(ending->first, stops ? now : now + Duration(1)));
     }

@@ -1,6 +1,6 @@
-// A what-if scheduler played forward in virtual time: every running job ends at its limit, victims stop at the end of
-// their grace, nothing new arrives, no node changes. Gives the moment at which a waiting job starts when no reservation
-// says it.
+// Forecast: runs a what-if scheduler forward in virtual time. Every running job ends at its limit, victims stop at the
+// end of their grace period, nothing new arrives, no node changes. Returns when a waiting job without a reservation
+// starts.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace weft::sched {
 
 enum class ForecastEnd : std::uint8_t {
-  started,    // the job that was asked for
-  settled,    // nothing is left to happen
-  unlimited,  // what still runs has no limit: when it ends is not known
+  started,    // the requested job
+  settled,    // no events left
+  unlimited,  // the remaining jobs have no limit: their end is unknown
   cut,        // too many events
 };
 
@@ -25,15 +25,15 @@ struct Forecast {
     Moment at{};
   };
   std::vector<Begin> starts;   // in order of time
-  std::vector<Preempt> stops;  // likewise: victims by the notices they got
+  std::vector<Preempt> stops;  // in order of time: victims, by their notices
   std::uint32_t events = 0;
   [[nodiscard]] Moment start_of(JobId job) const;
 };
 
-// Plays `what_if` on from `now` until `job` starts (none: until nothing is left), in at most `most_events` steps.
+// Runs `what_if` from `now` until `job` starts (none: until no events are left), for at most `most_events` events.
 [[nodiscard]] Forecast play_forward(Scheduler& what_if, std::optional<JobId> job, Moment now,
                                     std::uint32_t most_events);
-// The same after a decide(now) that gave `decided`.
+// The same after a decide(now) that returned `decided`.
 [[nodiscard]] Forecast play_on(Scheduler& what_if, std::optional<JobId> job, Moment now, std::uint32_t most_events,
                                Decisions decided);
 

@@ -20,13 +20,13 @@ std::vector<NodeId> nodes_of(const Placement& placement) {
   return nodes;
 }
 
-// Fewer of the wide domains first, then what leaves the machine in larger pieces.
+// Fewer wide domains first, then less fragmentation.
 auto rank_of(const PlacementScore& score) {
   return std::make_tuple(score.level, score.domains[at(Level::leaf)], score.domains[at(Level::nvlink)],
                          score.fragmentation, !score.rails_aligned);
 }
 
-// The same search with the chosen nodes' tightest common domain closed: where it would stand if that were taken.
+// The same search with the tightest common domain of the chosen nodes excluded: the placement if that were occupied.
 std::optional<Found> elsewhere(const State& without, const FitClass& fits, const Gang& gang, Level level,
                                const std::vector<NodeId>& chosen) {
   const Machine& machine = without.machine();
@@ -50,7 +50,7 @@ PlacementScore score_of(const State& without, const Job& job, const Placement& p
   score.level = tightest_level(machine, placement.slots);
   score.domains[at(Level::node)] = static_cast<std::uint32_t>(nodes.size());
   for (std::size_t level = at(Level::nvlink); level < kLevels; ++level) {
-    std::uint32_t last = UINT32_MAX;  // nodes of a domain stand together
+    std::uint32_t last = UINT32_MAX;  // nodes of a domain are consecutive
     for (const NodeId node : nodes) {
       const std::uint32_t domain = machine.domain_of(static_cast<Level>(level), node);
       score.domains[level] += domain != last ? 1U : 0U;

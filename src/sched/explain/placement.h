@@ -1,5 +1,6 @@
-// Why a running job stands where it does: how widely it is spread, what its place does to the rest of the machine, and
-// what other places would have cost. Judged on the machine as it is now without the job, not as it was at its start.
+// Explains the placement of a running job: how widely it is spread, how it affects the rest of the machine, and what
+// alternative placements would have cost. Evaluated on the machine as it is now without the job, not as it was at its
+// start.
 #pragma once
 
 #include <array>
@@ -14,8 +15,8 @@ namespace weft::sched {
 
 struct PlacementScore {
   Level level = Level::node;                     // the tightest domain that holds it all
-  std::array<std::uint32_t, kLevels> domains{};  // how many of each level it touches; nodes at Level::node
-  bool rails_aligned = true;                     // every node uses the same GPUs: ranks of one number share a rail
+  std::array<std::uint32_t, kLevels> domains{};  // number of domains used per level; nodes at Level::node
+  bool rails_aligned = true;                     // every node uses the same GPUs: equal local ranks share a rail
   double fragmentation = 0;                      // of the machine with the job there
 };
 
@@ -30,11 +31,11 @@ struct PlacementExplanation {
   std::string sentence;
   double fragmentation_before = 0;  // of the machine without the job
   PlacementScore chosen;
-  Level tightest = Level::node;               // that would hold it now
-  std::vector<PlacementChoice> alternatives;  // other places, the best first
+  Level tightest = Level::node;               // that could hold it now
+  std::vector<PlacementChoice> alternatives;  // other placements, best first
 };
 
-// Of a running job; an empty sentence for any other.
+// For a running job; the sentence is empty for any other.
 [[nodiscard]] PlacementExplanation explain_placement(const Scheduler& scheduler, JobId id,
                                                      const std::vector<DemandKind>& demand,
                                                      std::size_t most_alternatives = 3);

@@ -1,5 +1,5 @@
-// Every waiting job has a reason and the reason is true; every change that is listed starts the job when it says.
-// Random machines, jobs, tenants and failures; the scheduler itself is the judge.
+// Every waiting job has a correct reason; every listed change starts the job at the stated time. Random machines, jobs,
+// tenants and failures, verified against the scheduler itself.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr std::uint32_t kEvents = 3'000;  // a forecast of these small machines needs fewer
+constexpr std::uint32_t kEvents = 3'000;  // enough for a forecast of these small machines
 
 struct Counts {
   std::map<Reason, int> reasons;
@@ -26,8 +26,8 @@ struct Counts {
 
 class World {
  public:
-  // `plain`: submission decides the order, nobody has a quota, nothing is held, every job has one size: a reservation
-  // is then a promise. (An elastic job ahead may take more than it was promised when its time comes.)
+  // `plain`: ordered by submission, no quotas, no holds, fixed job sizes: a reservation is then a guarantee. (An
+  // elastic job ahead may use more than was reserved when it starts.)
   World(std::uint64_t seed, bool plain)
       : plain_(plain), random_(seed, "explain"), scheduler_(machine(), policy(), tenants()) {}
 
@@ -165,7 +165,7 @@ class World {
                        seconds_of(job.limit));
   }
 
-  // Whether the job, as it is or changed, can be placed on what is free, promises and quotas aside.
+  // Whether the job, as is or changed, can be placed on the free resources, ignoring reservations and quotas.
   static bool fits_free(const State& state, const Job& job) {
     FitIndex index;
     Gang gang = gang_of(job);
@@ -316,7 +316,7 @@ TEST(ExplainProperty, ReservationsAreKept) {
   EXPECT_GT(counts.planned, 50);
 }
 
-TEST(ExplainProperty, EveryReasonIsTrueAndEveryChangeStartsTheJobWhenItSays) {
+TEST(ExplainProperty, ReasonsAreCorrectAndChangesStartTheJobAsStated) {
   Counts counts = run(24, 60, false);
   for (const Reason reason :
        {Reason::impossible, Reason::held, Reason::nodes_down, Reason::quota, Reason::capacity, Reason::fragmented,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Column::Align kRight = Column::Align::right;
 
-// Seconds of the trace, and for people how long that is from now.
+// Seconds of the trace, and for people the time from now.
 Cell moment_cell(Moment at, Moment now) {
   if (at == kNever) return {};
   return Cell(at.seconds(), fmt::format("{} (at {:.0f} s)", text_of_wait(at, now), at.seconds()));

@@ -1,4 +1,4 @@
-// The answers of the scheduler as documents: one job, one placement, the whole cluster.
+// Explanations of the scheduler as documents: one job, one placement, the whole cluster.
 #pragma once
 
 #include "base/document.h"

@@ -51,7 +51,7 @@ std::string problem_of_tasks(const Job& job) {
     return fmt::format("segments of {} tasks do not divide the {} tasks of the job", job.segment,
                        job.tasks % job.segment != 0 ? job.tasks : job.fewest());
   }
-  // All tasks on one server: no more GPUs than one can have.
+  // All tasks on one server: no more GPUs than a server can have.
   const std::int64_t most = std::int64_t{kMaxGpus} * kWholeGpu;
   if (job.required == Level::node && std::int64_t{job.task.gpu_total()} * job.fewest() > most) {
     return fmt::format("the job must fit on one server but has {} tasks of {:g} GPUs; a server has at most {}",

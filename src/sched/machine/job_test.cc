@@ -21,7 +21,7 @@ std::string problem_with(Change change, std::int32_t tasks = 4, std::int32_t gpu
   return problem_of(job);
 }
 
-TEST(JobProblem, NothingIsWrongWithOrdinaryJobs) {
+TEST(JobProblem, OrdinaryJobsAreValid) {
   EXPECT_EQ(problem_of(whole(1, 1)), "");
   EXPECT_EQ(problem_of(whole(kMaxTasks, kMaxGpus)), "");
   EXPECT_EQ(problem_with([](Job& job) { job.task.gpu_milli = 250; }, 4, 1), "");
@@ -42,7 +42,7 @@ TEST(JobProblem, CountsOutOfRange) {
   EXPECT_EQ(problem_with([](Job& job) { job.min_tasks = 5; }), "the job's minimum is 5 tasks but it has 4");
 }
 
-TEST(JobProblem, PartsOfGpus) {
+TEST(JobProblem, GpuFractions) {
   EXPECT_EQ(problem_with([](Job& job) { job.task.gpu_milli = 500; }, 1, 2),
             "a fraction of a GPU can only be requested with one GPU");
   EXPECT_EQ(problem_with([](Job& job) { job.task.gpu_milli = 0; }, 1, 1),
@@ -82,7 +82,7 @@ TEST(JobProblem, PartsOfGpus) {
             "a task requests 17 MIG instances; a server has at most 16");
 }
 
-TEST(JobProblem, HowTheTasksStand) {
+TEST(JobProblem, TopologyConstraints) {
   EXPECT_EQ(problem_with([](Job& job) { job.segment = 3; }),
             "segments of 3 tasks do not divide the 4 tasks of the job");
   EXPECT_EQ(problem_with([](Job& job) { job.segment = 2, job.min_tasks = 3; }),

@@ -1,6 +1,6 @@
-// The servers a scheduler deals with and the tree they hang in: NVLink domain, rack, leaf group (the scalable unit that
-// shares leaves), pod, cluster. Nodes are numbered so that every domain of every level is a run of consecutive ids:
-// a walk over a domain is a walk over an array. Built from a compiled Cluster or from the node list of a trace.
+// Machine: the servers to schedule on and their topology tree: NVLink domain, rack, leaf group (the scalable unit that
+// shares leaves), pod, cluster. Nodes are numbered such that each domain of each level is a range of consecutive ids,
+// so iterating over a domain iterates over an array. Built from a compiled Cluster or from the node list of a trace.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Cluster;
 
 namespace weft::sched {
 
-// From the tightest to the widest. A domain of one level lies inside one domain of the next.
+// From the tightest to the widest. Each domain of one level is contained in one domain of the next.
 enum class Level : std::uint8_t { node, nvlink, rack, leaf, pod, cluster };
 inline constexpr int kLevels = 6;
 [[nodiscard]] std::string_view to_text(Level level);
@@ -35,8 +35,8 @@ struct Domain {
   std::string name;
 };
 
-// Where one node stands, before the tree is made: any labels; equal labels at a level share a domain if their wider
-// labels are equal too. No NVLink label: the node is a domain of its own.
+// Location of a node, input for building the tree: arbitrary labels; nodes with equal labels at a level share a domain
+// if their wider labels are equal too. No NVLink label: the node is a domain of its own.
 struct NodeLabels {
   std::string nvlink;
   std::string rack;
@@ -59,23 +59,24 @@ class Machine {
   }
   [[nodiscard]] std::optional<NodeId> find(std::string_view name) const;
   [[nodiscard]] std::int64_t gpus() const { return gpus_; }
-  // Whether a level says more than the one below it: levels that do not are passed over in reports.
+  // Whether a level differs from the one below it: reports skip levels that do not.
   [[nodiscard]] bool distinct(Level level) const;
 
-  // Orders the nodes by their place (labels in natural order, then name) and builds the tree. Names must be unique.
+  // Sorts the nodes by location (labels in natural order, then name) and builds the tree. Names must be unique.
   static Result<Machine> build(std::vector<NodeShape> nodes, const std::vector<NodeLabels>& labels,
                                std::vector<std::string> models, std::vector<std::string> pools);
-  // The GPU pools of a cluster file: sizes, MIG and time-slices as the pool says, spares aside (see spares()).
+  // The GPU pools of a cluster file: sizes, MIG and time slices as configured in the pool, spares separate (see
+  // spares()).
   static Result<Machine> of(const model::Cluster& cluster);
 
-  // Nodes of pools with `spares`, kept for jobs that lose a node.
+  // Nodes of pools with `spares`, reserved for jobs that lose a node.
   [[nodiscard]] std::span<const NodeId> spares() const { return spares_; }
 
  private:
   std::vector<NodeShape> nodes_;
   std::array<std::vector<Domain>, kLevels> domains_;
   std::array<std::vector<std::uint32_t>, kLevels> domain_of_;
-  std::vector<std::uint32_t> by_name_;  // node ids in order of name
+  std::vector<std::uint32_t> by_name_;  // node ids sorted by name
   std::vector<NodeId> spares_;
   std::int64_t gpus_ = 0;
 };

@@ -1,4 +1,4 @@
-// The GPU servers of a compiled cluster as a scheduler sees them.
+// The GPU servers of a compiled cluster as a Machine for the scheduler.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,8 +76,8 @@ class ClusterMachine {
                                                            : static_cast<std::size_t>(found - models.begin()));
   }
 
-  // As the rendered SR-IOV policies make them: with a NIC for each GPU a pod takes the rails of its own GPUs, else
-  // every pod has a function on each rail; one on each storage port. Replicas of services talk over the frontend.
+  // As in the rendered SR-IOV policies: with one NIC per GPU a pod gets the rails of its own GPUs, otherwise every pod
+  // has a function on each rail; plus one on each storage port. Service replicas communicate over the frontend.
   std::int32_t functions_of(model::DeviceId id, const model::ServerModel& server, const model::PoolSpec& pool) const {
     if (pool.role.value == model::PoolRole::inference) return 0;
     std::int64_t backend = 0;
@@ -97,8 +97,8 @@ class ClusterMachine {
     NodeLabels out;
     const std::int64_t domain = server.nvlink_domain.has_value() ? server.nvlink_domain.value : server.gpus.value;
     const std::int64_t servers = std::max<std::int64_t>(1, domain / server.gpus.value);
-    // An NVLink domain is one rack to the scheduler, however the floor plan cuts it: racks lie inside leaf groups and
-    // domains inside racks.
+    // The scheduler treats an NVLink domain as one rack, regardless of the floor plan: racks are contained in leaf
+    // groups and domains in racks.
     const std::uint32_t first = index - static_cast<std::uint32_t>(index % servers);
     const model::Device& head = cluster_.device(static_cast<model::DeviceId>(model::index_of(group.first) + first));
     if (servers > 1) out.nvlink = fmt::format("{}-nvl{:03}", group.name, index / servers + 1);

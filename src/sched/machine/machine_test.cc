@@ -15,10 +15,10 @@ NodeShape node(const std::string& name) {
   return shape;
 }
 
-TEST(Machine, DomainsAreRunsOfNodes) {
+TEST(Machine, DomainsAreRangesOfNodes) {
   std::vector<NodeShape> nodes;
   std::vector<NodeLabels> labels;
-  for (int i = 15; i >= 0; --i) {  // backwards: the order given does not matter
+  for (int i = 15; i >= 0; --i) {  // in reverse: the input order does not matter
     nodes.push_back(node("n" + std::to_string(i)));
     labels.push_back({"", "r" + std::to_string(i / 2), "l" + std::to_string(i / 4), "p" + std::to_string(i / 8)});
   }
@@ -46,7 +46,7 @@ TEST(Machine, DomainsAreRunsOfNodes) {
   EXPECT_EQ(machine->gpus(), 128);
 }
 
-TEST(Machine, RacksThatStraddleLeavesAreCut) {
+TEST(Machine, RacksThatSpanLeavesAreSplit) {
   std::vector<NodeLabels> labels;
   std::vector<NodeShape> nodes;
   for (int i = 0; i < 6; ++i) {
@@ -59,7 +59,7 @@ TEST(Machine, RacksThatStraddleLeavesAreCut) {
   EXPECT_EQ(machine->domains(Level::rack).size(), 3U);  // r0 of l0, r0 of l1, r1
 }
 
-TEST(Machine, BadNodesAreRefused) {
+TEST(Machine, InvalidNodesAreRejected) {
   EXPECT_FALSE(Machine::build({node("a"), node("a")}, {{}, {}}, {}, {}).ok());
   NodeShape huge = node("a");
   huge.gpus = 17;
@@ -68,7 +68,7 @@ TEST(Machine, BadNodesAreRefused) {
   EXPECT_TRUE(Machine::build({}, {}, {}, {}).ok());
 }
 
-TEST(Machine, ComesFromAClusterFile) {
+TEST(Machine, BuildsFromAClusterFile) {
   const auto loaded = model::load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(loaded->cluster != nullptr);
   const Result<Machine> machine = Machine::of(*loaded->cluster);
@@ -99,8 +99,8 @@ pools:
     spares: 2
 )";
 
-// GB200 NVL72 as NVIDIA sells it: 18 compute trays with 4 GPUs each are one NVLink domain of 72.
-TEST(Machine, AnNvlinkDomainSpansServers) {
+// GB200 NVL72 as sold by NVIDIA: 18 compute trays with 4 GPUs each are one NVLink domain of 72.
+TEST(Machine, NvlinkDomainSpansServers) {
   const auto loaded = model::load_cluster_text("nvl.yaml", std::string(kNvl72));
   ASSERT_TRUE(loaded->cluster != nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Result<Machine> machine = Machine::of(*loaded->cluster);

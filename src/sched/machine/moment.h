@@ -1,5 +1,5 @@
-// A point in time as the scheduler knows it: nanoseconds since an origin that the caller chose (the start of a trace,
-// the epoch). The scheduler never reads a clock; every Moment is given to it.
+// A point in scheduler time: nanoseconds since an origin chosen by the caller (the start of a trace, the epoch). The
+// scheduler never reads a clock; the caller passes every Moment.
 #pragma once
 
 #include <compare>

@@ -25,7 +25,7 @@ Machine plain_machine(const PlainMachine& plain) {
     node.functions = plain.functions;
     node.scratch_gib = plain.scratch_gib;
     node.mig = plain.mig;
-    // Two sockets, half of the GPUs at each, as in HGX servers.
+    // Two sockets with half of the GPUs each, as in HGX servers.
     for (std::int32_t g = 0; g < plain.gpus; ++g) {
       node.gpu_numa[static_cast<std::size_t>(g)] = plain.gpus > 1 && g * 2 >= plain.gpus ? 1 : 0;
     }

@@ -1,5 +1,5 @@
-// A machine of equal servers in racks, leaf groups and pods, built from counts: for traces that name no nodes, and for
-// tests. A machine from a cluster file is machine_of_cluster in machine.h.
+// A machine of identical servers in racks, leaf groups and pods, built from counts: for traces without a node list, and
+// for tests. Machine::of in machine.h builds one from a cluster file.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,7 @@
 
 namespace weft::sched {
 
-// A machine of equal servers, for traces that name none: racks of `rack`, leaf groups of `leaf`, pods of `pod` servers;
-// 0: no such level.
+// A machine of identical servers: racks of `rack`, leaf groups of `leaf`, pods of `pod` servers; 0: no such level.
 struct PlainMachine {
   std::int32_t nodes = 1;
   std::int32_t gpus = 8;

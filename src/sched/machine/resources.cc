@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// The slices an instance would take on a GPU with these in use; 0 where none fits. NVIDIA's driver places at the start
-// that leaves most room for others; the last possible start keeps the low ones, which large profiles need, free.
+// The slices an instance would use on a GPU with these in use; 0 if none fits. NVIDIA's driver places at the start that
+// leaves the most space for others; the last possible start keeps the low slices free, which large profiles need.
 std::uint8_t mig_place(const MigShape& mig, std::uint8_t used) {
   const unsigned block = (1U << mig.slices) - 1U;
   for (int start = kMigSlices - mig.slices; start >= 0; --start) {
@@ -23,7 +23,7 @@ std::uint8_t mig_place(const MigShape& mig, std::uint8_t used) {
   return 0;
 }
 
-// A GPU takes an instance when it is split already and has room, or when nobody holds any of it.
+// A GPU can host an instance if it is already split and has space, or if it is completely unused.
 bool splittable(const NodeFree& free, int gpu) { return free.mig_used[at(gpu)] != 0 || free.gpu[at(gpu)] == kWholeGpu; }
 
 int divide(std::int64_t have, std::int64_t need, int limit) {
@@ -51,7 +51,7 @@ int count_gpu_fits(const Request& request, const NodeFree& free, int limit) {
   return std::min(limit, count / request.gpus);
 }
 
-// Whole GPUs: those of `like`, then those of the NUMA node that has just enough, then any.
+// Whole GPUs: those of `like`, then those of the NUMA node with the tightest fit, then any.
 std::uint16_t choose_whole(int count, const NodeShape& shape, const NodeFree& free, std::uint16_t like) {
   unsigned whole = 0;
   std::array<int, 256> per_numa{};
@@ -87,7 +87,7 @@ int choose_shared(Milli need, const NodeFree& free) {
 
 bool choose_instances(const Request& request, const NodeFree& free, Slot& slot) {
   int left = request.gpus;
-  for (const bool split : {true, false}) {  // GPUs that are split already come first
+  for (const bool split : {true, false}) {  // GPUs that are already split come first
     for (int g = 0; g < free.gpus && left > 0; ++g) {
       if ((free.mig_used[at(g)] != 0) != split || !splittable(free, g)) continue;
       std::uint8_t used = free.mig_used[at(g)];
@@ -203,7 +203,7 @@ NodeFree least_of(const NodeFree& a, const NodeFree& b) {
   for (int g = 0; g < a.gpus; ++g) {
     least.gpu[at(g)] = std::min(a.gpu[at(g)], b.gpu[at(g)]);
     least.mig_used[at(g)] = static_cast<std::uint8_t>(a.mig_used[at(g)] | b.mig_used[at(g)]);
-    // A GPU that one state splits and the other shares can serve neither kind throughout.
+    // A GPU that is split in one state and shared in the other can serve neither kind throughout.
     const bool mixed = (a.mig_used[at(g)] != 0 && b.mig_used[at(g)] == 0 && b.gpu[at(g)] != kWholeGpu) ||
                        (b.mig_used[at(g)] != 0 && a.mig_used[at(g)] == 0 && a.gpu[at(g)] != kWholeGpu);
     if (mixed) {

@@ -45,7 +45,7 @@ Request mig(const MigShape& shape, int count = 1) {
   return request;
 }
 
-TEST(Resources, EveryPartLimitsWhatFits) {
+TEST(Resources, EveryResourceLimitsWhatFits) {
   const NodeShape shape = eight_gpus();
   const NodeFree free = empty_node(shape);
   EXPECT_EQ(count_fits(gpus(1), free, 100), 8);
@@ -82,11 +82,11 @@ TEST(Resources, ModelsAndPoolsAreAccepted) {
   plain.mig = false;
   EXPECT_FALSE(accepts(mig(kOneSlice), plain));
   Request cpu_only;
-  cpu_only.models = 0b10;  // of no meaning without GPUs
+  cpu_only.models = 0b10;  // ignored without GPUs
   EXPECT_TRUE(accepts(cpu_only, shape));
 }
 
-TEST(Resources, SharesGoToTheFullestGpuThatHasRoom) {
+TEST(Resources, FractionsGoToTheFullestGpuThatFits) {
   const NodeShape shape = eight_gpus();
   NodeFree free = empty_node(shape);
   Request half;
@@ -110,17 +110,17 @@ TEST(Resources, WholeGpusStayOnOneNumaNodeAndOnTheSameRails) {
   const Slot one = *choose_slot(gpus(1), shape, free);
   take(free, gpus(1), one);
   const Slot four = *choose_slot(gpus(4), shape, free);
-  EXPECT_EQ(four.gpus, 0b1111'0000);  // the node that still has four
+  EXPECT_EQ(four.gpus, 0b1111'0000);  // the NUMA node that still has four
   const Slot two = *choose_slot(gpus(2), shape, free);
   EXPECT_EQ(two.gpus, 0b0000'0110);  // three left on the first: tighter than four
-  EXPECT_EQ(choose_slot(gpus(2), shape, free, 0b0011'0000)->gpus, 0b0011'0000);  // as a rank elsewhere has them
+  EXPECT_EQ(choose_slot(gpus(2), shape, free, 0b0011'0000)->gpus, 0b0011'0000);  // same GPUs as a rank elsewhere
   EXPECT_EQ(choose_slot(gpus(2), shape, free, 0b0000'0011)->gpus, 0b0000'0110);  // not free here
 }
 
-TEST(Resources, MigInstancesTakeTheirSlices) {
+TEST(Resources, MigInstancesUseTheirSlices) {
   const NodeShape shape = eight_gpus();
   NodeFree free = empty_node(shape);
-  EXPECT_EQ(count_fits(mig(kOneSlice), free, 100), 56);  // seven on each GPU
+  EXPECT_EQ(count_fits(mig(kOneSlice), free, 100), 56);  // seven per GPU
   EXPECT_EQ(count_fits(mig(kTwoSlices), free, 100), 24);
   EXPECT_EQ(count_fits(mig(kThreeOfSeven), free, 100), 16);
   EXPECT_EQ(count_fits(mig(kFourOfSeven), free, 100), 8);
@@ -141,9 +141,9 @@ TEST(Resources, MigInstancesTakeTheirSlices) {
   EXPECT_EQ(free, empty_node(shape));
 }
 
-// Whatever is taken and given back in any order, the books end where they began, and counts agree with what can be
-// taken one by one.
-TEST(Resources, TakingAndGivingBackIsExact) {
+// After allocating and releasing in any order, the state equals the initial one, and counts agree with what can be
+// allocated one by one.
+TEST(Resources, AllocateAndReleaseAreExact) {
   RandomStream random(7, "resources");
   const NodeShape shape = eight_gpus();
   for (int round = 0; round < 300; ++round) {
@@ -180,7 +180,7 @@ TEST(Resources, TakingAndGivingBackIsExact) {
   }
 }
 
-TEST(Resources, TheLeastOfTwoStatesServesBoth) {
+TEST(Resources, MinimumOfTwoStatesServesBoth) {
   const NodeShape shape = eight_gpus();
   NodeFree now = empty_node(shape);
   NodeFree later = empty_node(shape);

@@ -9,8 +9,8 @@
 namespace weft::sched {
 namespace {
 
-// Of the search: the first step's share of the bound, how steps grow and shrink, how much a new fill counts in the
-// mean.
+// Search parameters: the first step as a share of the bound, growth and shrink factors of the steps, weight of a new
+// fill in the mean.
 constexpr double kFirstLength = 0.005;
 constexpr double kLonger = 1.1;
 constexpr double kShorter = 0.66;
@@ -18,7 +18,7 @@ constexpr int kPatience = 8;
 constexpr double kNewPart = 0.1;
 constexpr int kFirstRounds = 400;
 constexpr int kLaterRounds = 100;
-constexpr int kSplits = 16;  // of the time at which the pivot stops to fit
+constexpr int kSplits = 16;  // of the time at which the pivot stops fitting
 constexpr std::size_t kPivots = 1;
 
 // How many tasks of a type may have been placed.
@@ -31,10 +31,10 @@ class BoundSearch {
  public:
   BoundSearch(const Machine& machine, std::span<const TaskType> types);
 
-  // The least bound found from these worths on, which are left at the best seen.
+  // The lowest bound found when starting from these worths; sets them to the best found.
   double search(std::span<const Range> ranges, std::vector<double>& worths, int rounds);
   [[nodiscard]] std::vector<double> first_worths() const { return gpu_; }
-  // Ranges of types put together to the items of the node value.
+  // Ranges of types, aggregated to the items of the node value.
   [[nodiscard]] std::vector<Range> ranges_of(std::span<const Range> by_type) const;
 
  private:
@@ -44,11 +44,11 @@ class BoundSearch {
 
   NodeValue values_;
   std::vector<NodeKind> kinds_;
-  std::vector<double> gpu_;  // what each item asks for, thousandths
+  std::vector<double> gpu_;  // request of each item, thousandths
   std::vector<double> used_;
-  std::vector<std::size_t> by_size_;     // class of each item: what it asks of one GPU
+  std::vector<std::size_t> by_size_;     // class of each item: its request per GPU
   std::vector<std::size_t> each_;        // a class of its own
-  std::vector<std::ptrdiff_t> item_of_;  // by type; -1 without a GPU
+  std::vector<std::ptrdiff_t> item_of_;  // by type; -1 without GPUs
 };
 
 BoundSearch::BoundSearch(const Machine& machine, std::span<const TaskType> types)
@@ -95,8 +95,8 @@ double BoundSearch::bound(std::span<const Range> ranges, std::span<const double>
 }
 
 // The volume algorithm (Barahona and Anbil, Mathematical Programming 87, 2000): subgradient steps from the best worths
-// so far along a running mean of the fills, which is close to a fractional packing; lengths after Polyak. The worths of
-// one class move together, in proportion to what a type asks for.
+// so far along a running mean of the fills, which is close to a fractional packing; step lengths after Polyak. The
+// worths of one class move together, in proportion to the types' requests.
 double BoundSearch::descend(std::span<const Range> ranges, std::span<const std::size_t> classes,
                             std::vector<double>& worths, int rounds) {
   const std::size_t count = *std::max_element(classes.begin(), classes.end()) + 1;
@@ -139,8 +139,8 @@ double BoundSearch::search(std::span<const Range> ranges, std::vector<double>& w
   return descend(ranges, each_, worths, rounds);
 }
 
-// Bounds for one type taken as the pivot: whatever the moment at which it stops to fit, one part of the arrivals holds
-// that moment; the part with the highest bound is split until the bound no longer pays.
+// Bounds with one type as the pivot: the moment at which it stops fitting lies in one interval of the arrivals; the
+// interval with the highest bound is split until the bound no longer improves.
 class PivotSearch {
  public:
   PivotSearch(BoundSearch& search, std::span<const TaskType> types, std::span<const std::uint32_t> arrivals,
@@ -166,7 +166,7 @@ class PivotSearch {
   }
 
  private:
-  struct Part {  // the pivot stops to fit after `begin` and not after `end` arrivals
+  struct Part {  // the pivot stops fitting after `begin` and not after `end` arrivals
     std::size_t begin = 0;
     std::size_t end = 0;
     double bound = 0;
@@ -197,7 +197,7 @@ class PivotSearch {
   std::size_t pivot_;
 };
 
-// The types that waste most of a GPU nobody else of their size can share.
+// The types that waste the most GPU capacity because no second task of their size fits on the GPU.
 std::vector<std::size_t> pivots_of(std::span<const TaskType> types) {
   std::vector<std::size_t> pivots;
   for (std::size_t t = 0; t < types.size(); ++t) {

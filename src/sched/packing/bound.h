@@ -1,8 +1,9 @@
-// An upper bound on the GPUs that any placement of a list of tasks can give out: how far a policy is from the best
-// there could be. Weak duality: with any worth w >= 0 for each type t of task, every packing has
+// Upper bound on the GPUs that any placement of a list of tasks can allocate: measures the gap between a policy and the
+// optimum. Weak duality: with any worth w >= 0 per task type t, every packing satisfies
 //   sum of gpu(t) x(t)  <=  sum over servers of value(server, w)  +  sum over t of max of (gpu(t) - w(t)) x(t)
-// over the counts x(t) that are possible, so that the search for good worths decides how tight the bound is, never
-// whether it holds. The value of a server keeps parts of one GPU whole (see packing/node_value.h); memory is left out.
+// over the feasible counts x(t). The search for good worths therefore affects only how tight the bound is, not whether
+// it is valid. The value of a server respects GPU boundaries for fractional requests (see packing/node_value.h); memory
+// is ignored.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@
 namespace weft::sched {
 
 struct PackBound {
-  // Thousandths of a GPU. `any`: of any choice of tasks, in hindsight.
+  // Thousandths of a GPU. `any`: for any selection of tasks, with hindsight.
   double any = 0;
-  // Of policies that never turn away a task that fits, when nothing leaves: a type that once fits nowhere never fits
-  // again, and neither does any type that needs more of everything. Never above `any`.
+  // For policies that never reject a task that fits, if no task leaves: a type that once fits nowhere never fits again,
+  // and neither does any type that needs at least as much of everything. Never above `any`.
   double conserving = 0;
 };
 
-// `arrivals`: indices into `types`, in order. The order matters for `conserving` alone.
+// `arrivals`: indices into `types`, in order. The order matters only for `conserving`.
 [[nodiscard]] PackBound bound_allocation(const Machine& machine, std::span<const TaskType> types,
                                          std::span<const std::uint32_t> arrivals);
 
-// Whether wherever task `a` fits, `b` fits too.
+// Whether `b` fits wherever `a` fits.
 [[nodiscard]] bool needs_no_less(const Request& a, const Request& b);
 
 }  // namespace weft::sched

@@ -34,7 +34,7 @@ Machine small_machine(Milli cpu) {
   return *Machine::build(nodes, labels, {"A"}, {});
 }
 
-// What the best choice of tasks and places gives out.
+// GPUs allocated by the best choice of tasks and placements.
 double best_choice(const Machine& machine, const std::vector<Request>& tasks, std::vector<NodeFree>& free,
                    std::size_t from) {
   if (from == tasks.size()) return 0;
@@ -86,9 +86,9 @@ TEST(PackBound, IsNeverBelowTheBestChoice) {
   }
 }
 
-// Parts of 800 and whole GPUs in turn, 4 GPUs. In hindsight four whole ones fill everything. A policy that places what
-// fits takes a part before every whole one: at best two of each, 3600.
-TEST(PackBound, KnowsWhatPlacingEverythingThatFitsCosts) {
+// Fractions of 800 and whole GPUs alternating, 4 GPUs. With hindsight four whole ones fill everything. A policy that
+// places what fits places a fraction before every whole one: at best two of each, 3600.
+TEST(PackBound, ConservingBoundReflectsPlacingEverythingThatFits) {
   const Machine machine = small_machine(100'000);
   const std::vector<TaskType> types = {type(1000, 1, 800), type(2000, 1, 1000)};
   std::vector<std::uint32_t> arrivals;

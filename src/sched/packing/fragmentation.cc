@@ -3,7 +3,7 @@
 namespace weft::sched {
 namespace {
 
-// What one GPU must have free for a piece of the task. A MIG instance takes its share of the GPU's slices.
+// What one GPU must have free for its part of the task. A MIG instance uses its share of the GPU's slices.
 Milli piece_of(const Request& request) {
   return request.mig.slices > 0 ? request.mig.slices * kWholeGpu / kMigSlices : request.gpu_milli;
 }
@@ -21,7 +21,7 @@ Milli fragment_of(const Request& request, const NodeShape& shape, const NodeFree
     }
   }
   if (enough < request.gpus) return idle;
-  // The rest of fits() costs more than all of the above and is seldom what decides.
+  // The rest of fits() costs more than all of the above and is rarely decisive.
   return fits(request, free) ? small : idle;
 }
 

@@ -29,7 +29,7 @@ Request asks(Milli cpu, std::int32_t gpus, Milli milli) {
   return request;
 }
 
-// The cases of the paper's definition: enough GPUs, too few, too little CPU, no GPU asked for.
+// The cases of the paper's definition: enough GPUs, too few, too little CPU, no GPU requested.
 TEST(Fragmentation, OfOneTaskType) {
   const NodeShape shape = server(8000, 4);
   const NodeFree free = with(shape, {1000, 600, 300, 0});
@@ -58,7 +58,7 @@ TEST(Fragmentation, IsTheMeanOverTheTypes) {
   EXPECT_DOUBLE_EQ(fragment_of(types, shape, with(shape, {0, 0, 0, 0})), 0);
 }
 
-TEST(Fragmentation, LooksAtMemoryWhereTypesHaveIt) {
+TEST(Fragmentation, ChecksMemoryIfTypesHaveIt) {
   const NodeShape shape = server(8000, 1);
   Request request = asks(1000, 1, 1000);
   request.memory_mib = 1001;

@@ -52,7 +52,7 @@ NodeValue::NodeValue(std::span<const TaskType> types, std::span<const NodeShape>
     pools |= request.pools;
     items_.push_back({request, static_cast<double>(type.count), static_cast<double>(request.gpu_total())});
   }
-  // One group more than the models that are named: servers of any other model.
+  // One more group than named models: servers of any other model.
   models_ = static_cast<std::int32_t>(std::bit_width(models)) + 1;
   pools_ = static_cast<std::int32_t>(std::bit_width(pools)) + 1;
   groups_.resize(static_cast<std::size_t>(models_) * static_cast<std::size_t>(pools_));
@@ -88,7 +88,7 @@ std::size_t NodeValue::steps_of(const Request& request) const {
 }
 
 void NodeValue::Best::offer(const Row& other_gain, const Row& other_item) {
-  // Plain pointers: the checks of std::array would keep the compiler from using vector registers.
+  // Raw pointers: the checks of std::array would prevent vectorization.
   const double* const new_gain = other_gain.data();
   const double* const new_item = other_item.data();
   double* const old_gain = gain.data();
@@ -100,7 +100,7 @@ void NodeValue::Best::offer(const Row& other_gain, const Row& other_item) {
   }
 }
 
-// The best task of every size, then the knapsack of one GPU over sizes, then tasks of several GPUs.
+// The best task per size, then the knapsack of one GPU over sizes, then multi-GPU tasks.
 void NodeValue::fill_tables(Group& group, std::uint64_t model, std::uint64_t pool) const {
   Best none;
   none.item.fill(-1);

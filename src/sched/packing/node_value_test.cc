@@ -28,14 +28,14 @@ TaskType type(Milli cpu, std::int32_t gpus, Milli milli, std::int64_t count = 1)
   return result;
 }
 
-// The most worth that fits, by trying everything.
+// The maximum worth that fits, by brute force.
 double brute_force(const std::vector<NodeValue::Item>& items, const NodeShape& shape, const NodeFree& free,
                    std::size_t from = 0) {
   double most = 0;
   for (std::size_t i = from; i < items.size(); ++i) {
     const Request& request = items[i].request;
     if (!accepts(request, shape) || !fits(request, free)) continue;
-    // Which GPU a part goes to matters: every one is tried.
+    // The choice of GPU for a fraction matters: tries every one.
     const bool part = request.gpus == 1 && request.gpu_milli < kWholeGpu;
     for (std::size_t g = 0; g < (part ? free.gpus : 1U); ++g) {
       Slot slot = *choose_slot(request, shape, free);
@@ -115,8 +115,8 @@ TEST(NodeValue, CountsOnlyTasksOfTheModel) {
   EXPECT_DOUBLE_EQ(value.value(nodes[2], empty_node(nodes[2])), 200);
 }
 
-TEST(TaskWorth, RoomThatIsScarceMakesATypeDear) {
-  // Every large part blocks a whole GPU; the small ones fit into what the large ones leave, for nothing.
+TEST(TaskWorth, ScarceResourcesRaiseTheWorthOfAType) {
+  // Every large fraction blocks a whole GPU; the small ones fit into what the large ones leave, at no cost.
   const std::vector<TaskType> mix = {type(100, 1, 800, 50), type(100, 1, 200, 10)};
   const std::vector<NodeShape> nodes(10, server(100'000, 8));
   TaskWorth worth(mix, nodes, 100);

@@ -54,7 +54,7 @@ std::vector<Cell> row_of(const PackWorkload& workload, const PackResult& result)
   return row;
 }
 
-// The mean over runs of what is missing at a percent asked for, in percent of all GPUs.
+// The mean over runs of the GPUs not allocated at a percentage requested, in percent of all GPUs.
 double missing(const PackResult& result, std::size_t percent) {
   double sum = 0;
   for (const PackRun& run : result.runs) sum += std::min(100.0, static_cast<double>(percent)) - run.at(percent);
@@ -67,7 +67,7 @@ std::size_t last_percent(const PackResult& result) {
   return last == 0 ? 0 : last - 1;
 }
 
-// Distinct in lightness too, for those who do not see the hues.
+// Distinct in lightness too, for readers with color vision deficiency.
 constexpr std::array<std::string_view, kPackPolicies> kColors = {"#9a9a9a", "#c08a00", "#0060a8",
                                                                  "#6aa5d8", "#5a3d8a", "#c02020"};
 constexpr double kLeft = 60;

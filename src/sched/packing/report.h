@@ -1,4 +1,4 @@
-// What a packing study found, as a document and as a picture. Takes finished runs; runs nothing.
+// Results of a packing study, as a document and as a plot. Takes finished runs; runs nothing itself.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace weft::sched {
 
 struct PackResult {
   PackPolicy policy = PackPolicy::weft;
-  std::vector<PackRun> runs;  // one for each seed
+  std::vector<PackRun> runs;  // one per seed
 };
 
 struct PackWorkload {
@@ -21,12 +21,12 @@ struct PackWorkload {
   std::int64_t servers = 0;
   std::int64_t gpus = 0;
   std::vector<PackResult> results;
-  std::vector<PackBound> bounds;  // one for each seed; empty where none was asked for
+  std::vector<PackBound> bounds;  // one per seed; empty if not requested
 };
 
 [[nodiscard]] Document pack_document(const std::vector<PackWorkload>& workloads, double demand);
-// GPUs that a perfect packing would have given out and the policy did not, against the GPUs asked for; a panel for
-// each workload.
+// GPUs that a perfect packing would have allocated and the policy did not, over the GPUs requested; one panel per
+// workload.
 [[nodiscard]] std::string pack_plot(const std::vector<PackWorkload>& workloads);
 
 }  // namespace weft::sched

@@ -15,7 +15,7 @@ void shuffle(std::vector<std::uint32_t>& list, RandomStream& random) {
 
 double percent(double part, double all) { return all > 0 ? 100 * part / all : 0; }
 
-// Sums per percent asked for, made into means at the end.
+// Sums per percent requested, converted to means at the end.
 class Curve {
  public:
   void add(double asked, const PackPoint& point) {
@@ -31,7 +31,7 @@ class Curve {
   }
   std::vector<PackPoint> finish() {
     for (std::size_t k = 0; k < points_.size(); ++k) {
-      if (counts_[k] == 0) {  // one large task passed over this percent
+      if (counts_[k] == 0) {  // one large task skipped this percent
         if (k > 0) points_[k] = points_[k - 1];
         continue;
       }

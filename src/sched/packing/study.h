@@ -1,6 +1,6 @@
-// The packing study of the FGD paper (USENIX ATC'23): tasks come one by one until they have asked for more GPUs than
-// there are, none leaves, a task that fits nowhere is dropped; what share of the GPUs is given out at the end? Builds
-// the arrivals of a seed, runs a policy over them and measures. One pass, in memory, no clock.
+// The packing study of the FGD paper (USENIX ATC'23): tasks arrive one by one until they have requested more GPUs than
+// there are, none leaves, a task that fits nowhere is dropped; the result is the share of GPUs allocated at the end.
+// Generates the arrivals for a seed, runs a policy on them and measures. One pass, in memory, no clock.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace weft::sched {
 
-// Indices into `types`: the tasks of the list and further ones drawn from it until the next would ask for more than
-// `demand` times the capacity, in random order. A list that asks for more to begin with loses tasks at random.
+// Indices into `types`: the tasks of the list and further samples from it until the next would request more than
+// `demand` times the capacity, in random order. If the list itself requests more, tasks are dropped at random.
 [[nodiscard]] std::vector<std::uint32_t> draw_arrivals(std::span<const TaskType> types, std::int64_t capacity_milli,
                                                        double demand, std::uint64_t seed);
 
-// Means over the arrivals at which k percent of the capacity had been asked for, rounded: all in percent.
+// Means over the arrivals at which k percent (rounded) of the capacity had been requested; all in percent.
 struct PackPoint {
   double allocated = 0;   // of all GPUs
   double fragmented = 0;  // of all GPUs, by FGD's measure
@@ -29,7 +29,7 @@ struct PackPoint {
 
 struct PackRun {
   std::uint64_t seed = 0;
-  std::vector<PackPoint> curve;  // by percent asked for
+  std::vector<PackPoint> curve;  // by percent requested
   double allocated = 0;          // percent at the end, of GPUs, cores and memory
   double cpu = 0;
   double memory = 0;

@@ -39,10 +39,10 @@ TEST(PackStudy, ArrivalsReachTheDemand) {
   EXPECT_GT(asked_for(types, more), 130'000 - 4000);
   std::vector<std::int64_t> counts(types.size());
   for (const std::uint32_t index : more) ++counts[index];
-  for (std::size_t i = 0; i < types.size(); ++i) EXPECT_GE(counts[i], types[i].count);  // the list itself is in it
+  for (std::size_t i = 0; i < types.size(); ++i) EXPECT_GE(counts[i], types[i].count);  // contains the list itself
   EXPECT_EQ(draw_arrivals(types, 100'000, 1.3, 1), more);
   EXPECT_NE(draw_arrivals(types, 100'000, 1.3, 2), more);
-  // A list that asks for too much loses some.
+  // A list that requests too much loses some.
   EXPECT_LE(asked_for(types, draw_arrivals(types, 10'000, 1.3, 1)), 13'000);
 }
 
@@ -95,7 +95,7 @@ std::map<std::string, Spread> published(const std::string& workload) {
 
 class Published : public testing::TestWithParam<const char*> {};
 
-// One order of arrival against the published mean of ten: half a point and twice their deviation.
+// One arrival order versus the published mean of ten: within half a point plus twice their deviation.
 TEST_P(Published, PoliciesGiveOutWhatTheAuthorsFound) {
   WEFT_NEEDS_DATA("traces/openb");
   WEFT_NEEDS_DATA("traces/fgd_expected");
@@ -129,7 +129,7 @@ TEST(PackStudy, TypicalTasksOfThePaper) {
   EXPECT_EQ(typical_tasks(openb->types).size(), 35U);
 }
 
-TEST(PackReport, RowsNumbersAndPicture) {
+TEST(PackReport, RowsNumbersAndPlot) {
   PackWorkload workload;
   workload.name = "mine";
   workload.gpus = 10;

@@ -16,18 +16,18 @@ namespace {
 constexpr double kNoFit = -std::numeric_limits<double>::infinity();
 constexpr std::array<std::string_view, kPackPolicies> kNames = {"random",          "best-fit",      "fgd",
                                                                 "fgd-random-ties", "frag-best-fit", "weft"};
-// Of the largest server in the paper's cluster; its best fit divides by these.
+// The largest server in the paper's cluster; its best fit normalizes by these.
 constexpr double kPublishedCpu = 128'000;
 constexpr double kPublishedGpu = 8'000;
 // Value that weft gives up, in thousandths of a GPU, to leave a server full instead of empty. A tie-break between
 // placements of nearly equal value. Final allocations change by 0.1 points between 3 and 60; from 40 on, empty servers
-// last long enough for tasks of eight GPUs also where these ask for half of the GPUs.
+// last long enough for 8-GPU tasks even if these request half of the GPUs.
 constexpr double kTightness = 40;
-// In tasks asked for. Worths move slowly: every 100 gives the same allocations for four times the work.
+// In requested tasks. Worths change slowly: every 100 yields the same allocations for four times the work.
 constexpr std::int64_t kLearnEvery = 400;
 constexpr WorthOptions kFirstWorths = {.rounds = 160, .rate = 0.6};
 constexpr WorthOptions kLaterWorths = {.rounds = 20, .rate = 0.3};
-constexpr Milli kMinStep = 10;  // of parts of a GPU; finer ones are rounded up
+constexpr Milli kMinStep = 10;  // for GPU fractions; finer ones are rounded up
 
 Milli step_for(std::span<const TaskType> mix) {
   const Milli step = NodeValue::common_step(mix);
@@ -67,7 +67,7 @@ TaskPacker::TaskPacker(const Machine& machine, std::vector<TaskType> mix, PackPo
   for (std::size_t n = 0; n < free_.size(); ++n) potential_[n] = potential(machine.nodes()[n], free_[n]);
 }
 
-// What a policy wants little of on a server: fragments, or value lost.
+// What a policy minimizes on a server: fragments, or value lost.
 double TaskPacker::potential(const NodeShape& shape, const NodeFree& free) const {
   switch (policy_) {
     case PackPolicy::random:
@@ -120,12 +120,12 @@ void TaskPacker::rescore(Scores& scores, std::size_t node) {
     scores.gpus[node] = candidate.gpus;
   };
   consider(*slot);
-  // choose_slot takes the fullest GPU with room. Best fit has that by definition; the others look at every state.
+  // choose_slot picks the fullest GPU that fits, which is best fit by definition; the other policies try every state.
   if (policy_ == PackPolicy::best_fit || request.gpus != 1 || request.whole_gpus() || request.mig.slices > 0) return;
   for (std::size_t g = 0; g < before.gpus; ++g) {
     if (before.mig_used[g] != 0 || before.gpu[g] < request.gpu_milli) continue;
     const auto* const end = before.gpu.begin() + g;
-    if (std::find(before.gpu.begin(), end, before.gpu[g]) != end) continue;  // a GPU in the same state was seen
+    if (std::find(before.gpu.begin(), end, before.gpu[g]) != end) continue;  // a GPU in the same state was tried
     slot->gpus = static_cast<std::uint16_t>(1U << g);
     consider(*slot);
   }

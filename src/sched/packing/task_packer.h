@@ -1,6 +1,6 @@
-// Which server and which of its GPUs a task gets, by the policies of the FGD paper (USENIX ATC'23) and by weft's own.
-// Scores are kept per server and task type and made anew only for servers that changed. Every policy places a task
-// that fits anywhere. Looks at single tasks; gangs, racks and rails are decided before this is asked.
+// Task packer: chooses a server and GPUs for a task, with the policies of the FGD paper (USENIX ATC'23) and weft's own.
+// Scores are cached per server and task type and recomputed only for servers that changed. Every policy places a task
+// that fits anywhere. Handles single tasks; gangs, racks and rails are decided by the caller.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace weft::sched {
 
 enum class PackPolicy : std::uint8_t {
   random,         // any server, any GPU
-  best_fit,       // least left over, half by CPU and half by GPU; equal scores by the first name
-  fgd,            // least growth of fragments, as published: whole percents of a sigmoid, then the first name
-  fgd_random,     // the same with equal scores drawn, as stock Kubernetes does
-  frag_best_fit,  // growth of fragments and best fit added up, no names
-  weft,           // least loss of value to the tasks still to come
+  best_fit,       // least left over, half by CPU and half by GPU; ties by name
+  fgd,            // least growth of fragments, as published: whole percents of a sigmoid, ties by name
+  fgd_random,     // the same with random ties, as stock Kubernetes does
+  frag_best_fit,  // sum of fragment growth and best fit, ties not by name
+  weft,           // least loss of value to future tasks
 };
 inline constexpr int kPackPolicies = 6;
 [[nodiscard]] std::string_view to_text(PackPolicy policy);
@@ -31,10 +31,10 @@ inline constexpr int kPackPolicies = 6;
 
 class TaskPacker {
  public:
-  // `mix`: what is known of the tasks to come.
+  // `mix`: the expected future tasks.
   TaskPacker(const Machine& machine, std::vector<TaskType> mix, PackPolicy policy, std::uint64_t seed);
 
-  // Places one task, or says that it fits nowhere.
+  // Places one task; none: it fits nowhere.
   std::optional<Slot> place(const Request& request);
   void give_back(const Request& request, const Slot& slot);
   [[nodiscard]] std::span<const NodeFree> free() const { return free_; }
@@ -43,7 +43,7 @@ class TaskPacker {
   struct Scores {  // of one task type on every server
     Request request{};
     std::vector<double> score;
-    std::vector<std::uint32_t> version;  // of the server when the score was made
+    std::vector<std::uint32_t> version;  // of the server when the score was computed
     std::vector<std::uint16_t> gpus;
   };
 
@@ -51,7 +51,7 @@ class TaskPacker {
   void rescore(Scores& scores, std::size_t node);
   [[nodiscard]] double potential(const NodeShape& shape, const NodeFree& free) const;
   [[nodiscard]] double score(std::size_t node, const NodeFree& after) const;
-  // Whether node a goes before b at equal scores.
+  // Whether node a is preferred to b at equal scores.
   [[nodiscard]] bool goes_first(std::size_t a, std::size_t b);
   [[nodiscard]] std::optional<Slot> place_anywhere(const Request& request);
   void learn();
@@ -65,8 +65,8 @@ class TaskPacker {
   std::vector<NodeFree> free_;
   std::vector<double> potential_;
   std::vector<std::uint32_t> version_;
-  std::vector<std::uint64_t> lot_;        // drawn from the seed: the last word at equal states
-  std::vector<std::uint32_t> name_rank_;  // in order of name, for the policies that go by it
+  std::vector<std::uint64_t> lot_;        // drawn from the seed: final tie-breaker
+  std::vector<std::uint32_t> name_rank_;  // in order of name, for the policies that use it
   std::map<Request, Scores> scores_;
   std::int64_t asked_ = 0;
   Milli most_cpu_ = 1;

@@ -22,7 +22,7 @@ Request asks(Milli cpu, std::int32_t gpus, Milli milli) {
   return request;
 }
 
-// Servers of two kinds in an order and with names that `seed` decides.
+// Servers of two kinds in an order and with names derived from `seed`.
 Machine machine_of(int count, std::uint64_t seed) {
   RandomStream random(seed);
   std::vector<NodeShape> nodes;
@@ -59,12 +59,12 @@ std::int64_t given_out(const Machine& machine, const std::vector<Request>& tasks
   return sum;
 }
 
-TEST(TaskPacker, NamesGoBothWays) {
+TEST(TaskPacker, NamesRoundTrip) {
   for (const PackPolicy policy : kAll) EXPECT_EQ(pack_policy_named(to_text(policy)), policy);
   EXPECT_EQ(pack_policy_named("best"), std::nullopt);
 }
 
-// Nothing that fits is turned away, nothing is placed where it does not fit, GPUs are the right ones.
+// No task that fits is rejected, none is placed where it does not fit, and the GPUs are correct.
 TEST(TaskPacker, EveryPolicyPlacesWhatFits) {
   const Machine machine = machine_of(12, 3);
   const std::vector<Request> tasks = tasks_of(200, 5);
@@ -91,7 +91,7 @@ TEST(TaskPacker, EveryPolicyPlacesWhatFits) {
   }
 }
 
-TEST(TaskPacker, GivesBackWhatWasTaken) {
+TEST(TaskPacker, ReleasesWhatWasAllocated) {
   const Machine machine = machine_of(3, 3);
   const std::vector<Request> tasks = tasks_of(20, 5);
   TaskPacker scorer(machine, task_types(tasks), PackPolicy::weft, 9);
@@ -113,7 +113,7 @@ TEST(TaskPacker, WeftDoesNotDependOnNamesNorOnTheOrderOfServers) {
   }
 }
 
-TEST(TaskPacker, FgdTakesTheFirstNameAmongEquals) {
+TEST(TaskPacker, FgdBreaksTiesByName) {
   const Machine machine = machine_of(9, 2);
   const std::vector<Request> tasks = {asks(1000, 1, 1000)};
   TaskPacker scorer(machine, task_types(tasks), PackPolicy::fgd, 1);
@@ -123,8 +123,8 @@ TEST(TaskPacker, FgdTakesTheFirstNameAmongEquals) {
   for (const NodeShape& shape : machine.nodes()) EXPECT_LE(machine.node(slot->node).name, shape.name);
 }
 
-// Two parts of 650 and two of 320: only the pairs fill both GPUs.
-TEST(TaskPacker, WeftPairsPartsThatFillAGpu) {
+// Two fractions of 650 and two of 320: only the pairs fill both GPUs.
+TEST(TaskPacker, WeftPairsFractionsThatFillAGpu) {
   NodeShape shape;
   shape.name = "a";
   shape.cpu = 100'000;

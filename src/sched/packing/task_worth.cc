@@ -8,9 +8,9 @@
 namespace weft::sched {
 namespace {
 
-// Beyond three times what is expected a type falls no faster: one round's fill takes all of one type or none.
+// Beyond three times the expected count a type falls no faster: one round's fill selects all of one type or none.
 constexpr double kMaxExcess = 3.0;
-// A core is worth something where tasks without GPUs exist, and never more than a GPU server's last core could be.
+// A core has a positive worth if tasks without GPUs exist, at most that of a GPU server's last core.
 constexpr double kMinCore = 0.05;
 constexpr double kMaxCore = 200.0;
 
@@ -51,7 +51,7 @@ TaskWorth::TaskWorth(std::span<const TaskType> mix, std::span<const NodeShape> n
 }
 
 void TaskWorth::adjust(double expected, std::span<const double> used, double cores, double step) {
-  // Half a task more than expected: a type of which none may come any more must not fall without end.
+  // Half a task more than expected: the worth of a type with no tasks left to expect must not fall indefinitely.
   constexpr double kHalf = 0.5;
   double sum = 0;
   for (std::size_t i = 0; i < worths_.size(); ++i) {
@@ -65,7 +65,7 @@ void TaskWorth::adjust(double expected, std::span<const double> used, double cor
     core_worth_ = std::clamp(core_worth_, kMinCore, kMaxCore);
     sum += count * core_worth_;
   }
-  // Only their proportions mean anything: on average a task is worth the GPUs it asks for.
+  // Only the proportions matter: on average a task is worth the GPUs it requests.
   const double factor = mean_gpu_ / sum;
   for (double& worth : worths_) worth *= factor;
   core_worth_ *= factor;
@@ -87,7 +87,7 @@ void TaskWorth::learn(std::span<const NodeKind> kinds, const WorthOptions& optio
     for (const NodeKind& kind : kinds) values_.fill(*kind.shape, kind.free, kind.count, used, cores);
     adjust(expected, used, cores, options.rate / std::sqrt(1.0 + 0.2 * round));
     if (2 * round < options.rounds) continue;
-    // The worths swing around the solution; their mean over the second half lies nearer than the last.
+    // The worths oscillate around the solution; their mean over the second half is closer than the last.
     ++summed;
     core_sum += core_worth_;
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += worths_[i];

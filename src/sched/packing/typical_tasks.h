@@ -1,6 +1,6 @@
-// The kinds of task in a workload and how common each is: what a scheduler may know of jobs that have not come yet. The
-// fragment measure of the FGD paper (USENIX ATC'23) weighs a server against the typical ones, weft's own node value
-// against all. Knows nothing of the order in which tasks come.
+// Task types of a workload and their frequencies: what a scheduler may know about future jobs. The fragment measure of
+// the FGD paper (USENIX ATC'23) evaluates a server against the typical ones, weft's own node value against all.
+// Independent of the arrival order.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace weft::sched {
 struct TaskType {
   Request request{};
   std::int64_t count = 0;
-  double share = 0;  // of all tasks in the list it stands in
+  double share = 0;  // of all tasks in its list
 };
 
-// The distinct requests of the tasks, the commonest first, equal counts by the request. A task without GPUs has
-// gpu_milli 0, whatever it said.
+// The distinct requests of the tasks, most frequent first, ties ordered by request. gpu_milli of a task without GPUs is
+// set to 0.
 [[nodiscard]] std::vector<TaskType> task_types(std::span<const Job> jobs);
 [[nodiscard]] std::vector<TaskType> task_types(std::span<const Request> requests);
 
-// The commonest types, as FGD tells them apart (CPU, GPUs, their part, their models; memory is left out), until they
-// cover this share of the tasks; their shares then add up to 1. Tasks that ask for no GPU count too.
+// The most frequent types, as FGD distinguishes them (CPU, GPUs, their fraction, their models; memory is ignored),
+// until they cover this share of the tasks; their shares are normalized to 1. Includes tasks without GPUs.
 [[nodiscard]] std::vector<TaskType> typical_tasks(std::span<const TaskType> types, double cover = 0.95);
 
-// The same list with requests that differ only in what the mask clears counted together.
+// The same list, merging requests that differ only in what the mask clears.
 [[nodiscard]] std::vector<TaskType> merged(std::span<const TaskType> types, Request (*mask)(Request));
 
 }  // namespace weft::sched

@@ -14,7 +14,7 @@ Request asks(Milli cpu, std::int32_t gpus, Milli milli, std::int32_t memory = 0)
   return request;
 }
 
-TEST(TypicalTasks, CountsDistinctRequestsTheCommonestFirst) {
+TEST(TypicalTasks, CountsDistinctRequestsMostFrequentFirst) {
   const std::vector<Request> list = {asks(2000, 1, 500), asks(1000, 0, 1000), asks(2000, 1, 500),
                                      asks(1000, 0, 0),   asks(2000, 1, 500),  asks(4000, 8, 1000)};
   const std::vector<TaskType> types = task_types(list);
@@ -22,7 +22,7 @@ TEST(TypicalTasks, CountsDistinctRequestsTheCommonestFirst) {
   EXPECT_EQ(types[0].request, asks(2000, 1, 500));
   EXPECT_EQ(types[0].count, 3);
   EXPECT_DOUBLE_EQ(types[0].share, 0.5);
-  // What a task without GPUs says of their part means nothing.
+  // The GPU fraction of a task without GPUs is ignored.
   EXPECT_EQ(types[1].request, asks(1000, 0, 0));
   EXPECT_EQ(types[1].count, 2);
 }
@@ -38,7 +38,7 @@ TEST(TypicalTasks, CountsEveryTaskOfAJob) {
 
 TEST(TypicalTasks, CoverIsReachedAndSharesAddUpToOne) {
   std::vector<Request> list;
-  for (int i = 0; i < 60; ++i) list.push_back(asks(1000, 1, 1000, i % 2));  // memory does not tell types apart
+  for (int i = 0; i < 60; ++i) list.push_back(asks(1000, 1, 1000, i % 2));  // memory does not distinguish types
   for (int i = 0; i < 36; ++i) list.push_back(asks(2000, 0, 0));
   for (int i = 0; i < 4; ++i) list.push_back(asks(3000 + i, 1, 1000));
   const std::vector<TaskType> typical = typical_tasks(task_types(list));

@@ -5,7 +5,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr int kMaxFits = 60'000;  // of one node: bounded by the type, reached by tasks that ask for nothing
+constexpr int kMaxFits = 60'000;  // per node: limited by the type, reached by tasks that request nothing
 constexpr Level kTree[] = {Level::nvlink, Level::rack, Level::leaf, Level::pod, Level::cluster};
 
 std::size_t at(Level level) { return static_cast<std::size_t>(level); }

@@ -1,6 +1,6 @@
-// How many tasks of a given request fit on each node and in each domain, kept up to date from the State's log of
-// changes: looking after a thousand changes costs a thousand steps, whatever the size of the machine. One FitClass for
-// each distinct request; those not asked for lately are dropped.
+// Index of how many tasks of a given request fit on each node and in each domain, updated from the State's change log:
+// the cost of an update is proportional to the number of changes, not to the size of the machine. One FitClass per
+// distinct request; those not used recently are dropped.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@
 
 namespace weft::sched {
 
-// What it costs to put a task on a node, lower first. Depends on the node and the request alone, so that it can be
-// kept.
+// Cost of placing a task on a node, lower first. Depends only on the node and the request, so it can be cached.
 class NodeScorer {
  public:
   virtual ~NodeScorer() = default;
@@ -23,7 +22,7 @@ class NodeScorer {
                                            const NodeFree& free) const = 0;
 };
 
-// Fills nodes up: the least GPU, then CPU, left over after the task.
+// Fills up nodes: the least GPU, then CPU, left over after the task.
 class BestFitScorer : public NodeScorer {
  public:
   [[nodiscard]] std::uint32_t cost(const Request& request, const NodeShape& shape, const NodeFree& free) const override;
@@ -32,9 +31,9 @@ class BestFitScorer : public NodeScorer {
 struct FitClass {
   Request request;
   std::vector<std::uint16_t> fit;           // tasks, by node
-  std::vector<std::uint32_t> cost;          // by node; of use where fit is not 0
+  std::vector<std::uint32_t> cost;          // by node; meaningful if fit is not 0
   std::vector<std::int64_t> sums[kLevels];  // tasks, by domain of each level above node
-  std::uint16_t most = 0;                   // what the roomiest node takes when empty
+  std::uint16_t most = 0;                   // the maximum over all nodes when empty
   std::uint64_t position = 0;               // in the State's log
 };
 
@@ -42,14 +41,14 @@ class FitIndex {
  public:
   FitIndex() = default;
   explicit FitIndex(std::shared_ptr<const NodeScorer> scorer) : scorer_(std::move(scorer)) {}
-  // A copy starts empty: it is made for a what-if that asks about one or two requests.
+  // A copy starts empty: it is made for a what-if that queries only one or two requests.
   FitIndex(const FitIndex& other) : scorer_(other.scorer_) {}
   FitIndex& operator=(const FitIndex& other);
   FitIndex(FitIndex&&) = default;
   FitIndex& operator=(FitIndex&&) = default;
   ~FitIndex() = default;
 
-  // The class of a request, brought up to date. The reference holds until the next call.
+  // The class of a request, brought up to date. The reference is valid until the next call.
   const FitClass& of(const Request& request, const State& state);
 
  private:

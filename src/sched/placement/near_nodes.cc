@@ -25,7 +25,7 @@ int NearSearch::fit(NodeId node, int limit) const {
 std::vector<Slot> NearSearch::take_near(std::uint32_t first, std::uint32_t end, NodeId reference, std::int32_t tasks) {
   const Machine& machine = state->machine();
   struct Candidate {
-    bool splits = false;  // does not take all the tasks
+    bool splits = false;  // does not fit all the tasks
     int level = 0;        // of the domain shared with the reference
     bool regular = false;
     std::uint32_t cost = 0;

@@ -1,5 +1,5 @@
-// Slots for tasks that join a job which already runs: as near as possible to a node of it. For jobs that grow and jobs
-// that lose a node. Decides nothing about whether they may.
+// Slots for tasks that join a running job, as close as possible to one of its nodes. For jobs that grow and jobs that
+// lose a node. The caller decides whether they may.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace weft::sched {
 struct NearSearch {
   const State* state = nullptr;
   const FitClass* fits = nullptr;
-  const std::vector<char>* spare = nullptr;  // nodes kept aside that may be used all the same; none: nobody's
-  std::map<NodeId, NodeFree> changed;        // what is free where that differs from the state
+  const std::vector<char>* spare = nullptr;  // reserved nodes that may be used anyway; null: none
+  std::map<NodeId, NodeFree> changed;        // free resources where they differ from the state
 
   [[nodiscard]] NodeFree free(NodeId node) const;
   [[nodiscard]] int fit(NodeId node, int limit) const;
-  // Slots for `tasks` of them in the nodes [first, end): on one node if that is possible, else on the nearest to
-  // `reference`; of equally near ones spares first, then the fullest. They are taken in `changed`. Fewer slots than
-  // tasks: there is no more room.
+  // Slots for `tasks` of them in the nodes [first, end): on one node if possible, else on the nearest to `reference`;
+  // among equally near ones spares first, then the fullest. They are allocated in `changed`. Fewer slots than tasks: no
+  // more resources are available.
   [[nodiscard]] std::vector<Slot> take_near(std::uint32_t first, std::uint32_t end, NodeId reference,
                                             std::int32_t tasks);
 };

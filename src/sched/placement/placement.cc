@@ -12,12 +12,12 @@ constexpr Level kTree[] = {Level::nvlink, Level::rack, Level::leaf, Level::pod, 
 std::size_t at(Level level) { return static_cast<std::size_t>(level); }
 Level below(Level level) { return static_cast<Level>(at(level) - 1); }
 
-// Counts by domain that a descent goes by: tasks, or whole segments above the level of segments.
+// Counts by domain used by a descent: tasks, or whole segments above the segment level.
 class Descent {
  public:
   Descent(const FitView& view, const PlacementPolicy& policy) : view_(view), policy_(policy) {}
 
-  // Puts `tasks` into the domain, which has room for them.
+  // Places `tasks` into the domain; they must fit.
   void fill(Level level, std::uint32_t domain, std::int64_t tasks, std::vector<NodeCount>& out) const {
     const Domain& here = view_.machine().domains(level)[domain];
     if (level == Level::nvlink) {
@@ -30,7 +30,7 @@ class Descent {
         [&](std::uint32_t child, std::int64_t count) { fill(children, child, count, out); });
   }
 
-  // Fewest children: the largest ones whole, the rest into the smallest child that takes it.
+  // Fewest children: the largest ones completely, the rest into the smallest child that fits it.
   template <class Capacity, class Put>
   static void spread_over(std::uint32_t first, std::uint32_t end, std::int64_t tasks, const Capacity& capacity,
                           const Put& put) {
@@ -43,10 +43,10 @@ class Descent {
     std::size_t next = 0;
     while (tasks > 0) {
       CHECK(next < children.size(), "a domain has room for what was promised");
-      std::size_t last = next;  // the last child that takes all the rest: children are sorted
+      std::size_t last = next;  // the last child that fits all the rest: children are sorted
       while (last + 1 < children.size() && -children[last + 1].first >= tasks) ++last;
       if (-children[next].first >= tasks) {
-        while (last > next && children[last - 1].first == children[last].first) --last;  // equal ones: the first
+        while (last > next && children[last - 1].first == children[last].first) --last;  // ties: the first
         put(children[last].second, tasks);
         return;
       }
@@ -56,7 +56,7 @@ class Descent {
     }
   }
 
-  // The node for `tasks` of them together, or none.
+  // One node that fits all `tasks`, or none.
   [[nodiscard]] std::optional<std::uint32_t> one_node(const Domain& within, std::int64_t tasks) const {
     std::optional<std::uint32_t> best;
     for (std::uint32_t node = within.first_node; node < within.end_node; ++node) {
@@ -68,8 +68,8 @@ class Descent {
   }
 
  private:
-  // Of two nodes that both take the tasks: the cheaper; among equals the one whose domains have least room left, from
-  // the tightest, so that whole domains stay whole.
+  // Compares two nodes that both fit the tasks: the cheaper is better; ties go to the one whose domains have the least
+  // capacity left, starting with the tightest, to avoid fragmenting empty domains.
   [[nodiscard]] bool better(std::uint32_t a, std::uint32_t b) const {
     if (view_.cost(a) != view_.cost(b)) {
       return policy_.nodes == NodeChoice::spread ? view_.cost(a) > view_.cost(b) : view_.cost(a) < view_.cost(b);
@@ -105,7 +105,7 @@ class Descent {
     std::size_t next = 0;
     while (tasks > 0) {
       CHECK(next < nodes.size(), "a domain has room for what was promised");
-      if (nodes[next].fit >= tasks) {  // the tightest node that takes the rest
+      if (nodes[next].fit >= tasks) {  // the tightest node that fits the rest
         std::size_t last = next;
         while (last + 1 < nodes.size() && nodes[last + 1].fit >= tasks) ++last;
         while (last > next && nodes[last - 1].fit == nodes[last].fit) --last;
@@ -122,7 +122,7 @@ class Descent {
   const PlacementPolicy& policy_;
 };
 
-// The domain of a level with room for `tasks` and the least room beyond that.
+// The domain of a level that fits `tasks` with the least capacity left over.
 std::optional<std::uint32_t> tightest_domain(const FitView& view, Level level, std::int64_t tasks) {
   std::optional<std::uint32_t> best;
   const auto count = static_cast<std::uint32_t>(view.machine().domains(level).size());
@@ -133,7 +133,7 @@ std::optional<std::uint32_t> tightest_domain(const FitView& view, Level level, s
   return best;
 }
 
-// Whole segments that fit, by domain, from the level of segments up.
+// Whole segments that fit, by domain, from the segment level up.
 struct SegmentCounts {
   std::vector<std::int64_t> counts[kLevels];
 

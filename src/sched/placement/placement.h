@@ -1,5 +1,5 @@
-// Where a gang goes: the tightest domain that holds it, the fewest children below, best fit at every step so that large
-// pieces stay whole; segments, each inside one domain. A pure search over counts (FitView), then the choice of GPUs.
+// Gang placement: the tightest domain that fits the gang, the fewest child domains, best fit at each step to limit
+// fragmentation; segments each inside one domain. A pure search over counts (FitView), then the selection of GPUs.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace weft::sched {
 enum class NodeChoice : std::uint8_t { packed, spread, first };
 
 struct PlacementPolicy {
-  bool topology = true;  // false: tightness of domains is ignored (but `required` is kept)
+  bool topology = true;  // false: ignores how tight domains are (but respects `required`)
   NodeChoice nodes = NodeChoice::packed;
-  std::shared_ptr<const NodeScorer> scorer;  // none: BestFitScorer
+  std::shared_ptr<const NodeScorer> scorer;  // null: BestFitScorer
 };
 
-// What part of a node a search may use, where that is not all that is free.
+// The part of a node that a search may use, if not everything that is free.
 struct NodeLimit {
   NodeId node{};
   NodeFree free{};
 };
 
-// Counts of a FitClass, less what the limits take away.
+// Counts of a FitClass, reduced by the limits.
 class FitView {
  public:
   FitView(const Machine& machine, const FitClass& fits) : machine_(&machine), fits_(&fits) {}
-  // The limits replace what is free on their nodes. They must outlive the view.
+  // The limits replace the free resources of their nodes. They must outlive the view.
   FitView(const Machine& machine, const FitClass& fits, std::span<const NodeLimit> limits);
 
   [[nodiscard]] const Machine& machine() const { return *machine_; }
@@ -56,7 +56,7 @@ class FitView {
   std::vector<std::int64_t> sums_[kLevels];
 };
 
-// How the tasks of a gang must stand to each other.
+// Topology constraints of a gang.
 struct Gang {
   std::int32_t tasks = 1;
   Level required = Level::cluster;

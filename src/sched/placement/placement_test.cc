@@ -46,7 +46,7 @@ std::size_t domains_used(const Machine& machine, const Found& found, Level level
   return used.size();
 }
 
-TEST(Placement, TakesTheTightestDomainThatHoldsTheGang) {
+TEST(Placement, UsesTheTightestDomainThatFitsTheGang) {
   State state(plain(32, 4, 16, 32));
   const auto four = find(state, whole_node(), {4});
   ASSERT_TRUE(four.has_value());
@@ -61,14 +61,14 @@ TEST(Placement, TakesTheTightestDomainThatHoldsTheGang) {
   EXPECT_FALSE(find(state, whole_node(), {33}).has_value());
 }
 
-TEST(Placement, LeavesLargePiecesWhole) {
+TEST(Placement, AvoidsFragmentingLargeDomains) {
   State state(plain(32, 4, 16, 32));
   occupy(state, 0);  // three left in the first rack
   const auto three = find(state, whole_node(), {3});
   ASSERT_TRUE(three.has_value());
   EXPECT_EQ(three->nodes.front().node, 1U);
   EXPECT_EQ(three->nodes.back().node, 3U);
-  occupy(state, 20, 2);  // a partly used node takes the small task, in the rack that has least left
+  occupy(state, 20, 2);  // a partly used node gets the small task, in the rack with the least left
   Request two;
   two.gpus = 2;
   const auto small = find(state, two, {1});
@@ -76,7 +76,7 @@ TEST(Placement, LeavesLargePiecesWhole) {
   EXPECT_EQ(small->nodes.front().node, 20U);
 }
 
-TEST(Placement, RequiredLevelsAreKept) {
+TEST(Placement, RequiredLevelsAreRespected) {
   State state(plain(32, 4, 16, 32));
   for (std::uint32_t rack = 0; rack < 8; ++rack) occupy(state, rack * 4);
   Gang gang{4, Level::rack};
@@ -91,8 +91,8 @@ TEST(Placement, RequiredLevelsAreKept) {
   EXPECT_TRUE(find(state, one, {8, Level::node}).has_value());
 }
 
-TEST(Placement, SegmentsLieInOneDomainEach) {
-  // NVL72: domains of 18 nodes, segments of 16 (NVIDIA's advice for large jobs): one a domain, two nodes left over.
+TEST(Placement, EachSegmentIsInOneDomain) {
+  // NVL72: domains of 18 nodes, segments of 16 (NVIDIA's advice for large jobs): one per domain, two nodes left over.
   std::vector<NodeShape> nodes;
   std::vector<NodeLabels> labels;
   for (int i = 0; i < 72; ++i) {
@@ -127,7 +127,7 @@ TEST(Placement, SegmentsLieInOneDomainEach) {
 
 TEST(Placement, RanksShareRails) {
   State state(plain(8, 4, 8, 8));
-  occupy(state, 0, 2);  // GPUs 0 and 1 of the first node are taken
+  occupy(state, 0, 2);  // GPUs 0 and 1 of the first node are in use
   Request four;
   four.gpus = 4;
   FitIndex index;
@@ -140,9 +140,9 @@ TEST(Placement, RanksShareRails) {
   }
 }
 
-// A gang is placed if and only if it can be: compared with counting, over random machines. And the fewest leaves are
-// used: no smaller number of leaves has the room.
-TEST(Placement, FindsWhatThereIsWithTheFewestLeaves) {
+// A gang is placed if and only if it fits: compared with counting, over random machines. It uses the fewest leaves: no
+// smaller number of leaves has the capacity.
+TEST(Placement, FindsAPlacementIfOneExistsWithTheFewestLeaves) {
   RandomStream random(11, "placement");
   for (int round = 0; round < 400; ++round) {
     State state(plain(48, 3, 12, 24));
@@ -182,7 +182,7 @@ TEST(Placement, FindsWhatThereIsWithTheFewestLeaves) {
     ASSERT_EQ(tasks, gang.tasks);
     ASSERT_LE(found->level, gang.required);
     if (gang.required != Level::cluster) continue;
-    // Fewest leaves inside the fewest pods: pods are of two leaves here.
+    // Fewest leaves inside the fewest pods: pods have two leaves here.
     std::vector<int> pods = {leaves[0] + leaves[1], leaves[2] + leaves[3]};
     const bool one_leaf = *std::max_element(leaves.begin(), leaves.end()) >= gang.tasks;
     const bool one_pod = *std::max_element(pods.begin(), pods.end()) >= gang.tasks;
@@ -195,7 +195,7 @@ TEST(Placement, FindsWhatThereIsWithTheFewestLeaves) {
   }
 }
 
-// The index, brought up to date change by change, says what a fresh look says.
+// The incrementally updated index equals a freshly built one.
 TEST(FitIndex, FollowsEveryChange) {
   RandomStream random(13, "index");
   State state(plain(64, 4, 16, 32));

@@ -15,7 +15,7 @@ State::State(std::shared_ptr<const Machine> machine) : machine_(std::move(machin
 }
 
 void State::note(NodeId node) {
-  // Half of a log twice the machine is dropped at once: a reader that far behind is better off with a fresh look.
+  // Drops half of the log at once when it is full: for a reader that far behind, a rescan is cheaper.
   const std::size_t most = std::max<std::size_t>(4096, 4 * free_.size());
   if (log_.size() >= most) {
     const std::size_t drop = most / 2;

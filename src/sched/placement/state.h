@@ -1,6 +1,6 @@
-// Who holds what now: the free part of every node, the tasks that run on it, and the placement of every job. The only
-// place where resources are taken and given back. Keeps a log of the nodes that changed, so that whoever derives
-// something from it (FitIndex) pays for the changes alone. Knows nothing of queues, tenants or policy.
+// Allocation state: the free resources of each node, the tasks that run on it, and the placement of each job. Resources
+// are allocated and released only here. Keeps a log of changed nodes, so derived indexes (FitIndex) are updated
+// incrementally. Independent of queues, tenants and policy.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 namespace weft::sched {
 
 struct Placement {
-  std::vector<Slot> slots;  // one a task, in rank order: neighbors in the list are neighbors in the fabric
+  std::vector<Slot> slots;  // one per task, in rank order: neighbors in the list are neighbors in the fabric
   [[nodiscard]] bool empty() const { return slots.empty(); }
 };
 
-// A task on a node, for those who ask what a node runs and until when.
+// A task on a node, for queries of what a node runs and until when.
 struct Tenancy {
   JobId job{};
   std::uint32_t task = 0;  // index into the job's slots
@@ -33,22 +33,22 @@ class State {
   [[nodiscard]] const NodeFree& free(NodeId node) const { return free_[index_of(node)]; }
   [[nodiscard]] std::span<const Tenancy> tasks_on(NodeId node) const { return tasks_[index_of(node)]; }
 
-  // The slots must be free. `request` is what each slot takes.
+  // The slots must be free. `request` is what each slot uses.
   void place(JobId job, const Request& request, std::span<const Slot> slots, std::uint32_t first_task = 0);
   void remove(JobId job, const Request& request, std::span<const Slot> slots);
-  // Whether a node takes new tasks. Tasks that run there stay in the books until they are removed.
+  // Whether a node accepts new tasks. Tasks that run there stay allocated until they are removed.
   void set_up(NodeId node, bool up);
 
   [[nodiscard]] std::int64_t free_gpu_milli() const { return free_gpu_milli_; }    // on nodes that are up
-  [[nodiscard]] std::int64_t total_gpu_milli() const { return total_gpu_milli_; }  // likewise
+  [[nodiscard]] std::int64_t total_gpu_milli() const { return total_gpu_milli_; }  // on nodes that are up
   [[nodiscard]] std::uint32_t nodes_down() const { return nodes_down_; }
 
-  // Nodes in the order in which they changed, with repetitions; a reader keeps a position in it. Positions below
-  // log_start() have been dropped: whoever is that far behind looks at every node.
+  // Nodes in the order in which they changed, with repetitions; a reader keeps its position. Positions below
+  // log_start() have been dropped: a reader that is further behind rescans all nodes.
   [[nodiscard]] std::uint64_t log_start() const { return log_start_; }
   [[nodiscard]] std::uint64_t log_end() const { return log_start_ + log_.size(); }
   [[nodiscard]] NodeId changed(std::uint64_t position) const { return log_[position - log_start_]; }
-  // Counts events that freed something: a request that failed at one value need not be tried again at the same.
+  // Counts events that freed something: a request that failed at one value need not be retried at the same value.
   [[nodiscard]] std::uint64_t releases() const { return releases_; }
 
  private:

@@ -16,9 +16,9 @@ using victims::kMaxListed;
 using victims::Room;
 using victims::VictimSlot;
 
-// Some locals of a node, and what they bring.
+// A subset of the locals of a node, and its gain.
 struct Option {
-  std::uint64_t mask = 0;  // the locals to send away beyond those gone
+  std::uint64_t mask = 0;  // the locals to evict in addition to those already evicted
   double cost = 0;
   std::int32_t gain = 0;
   [[nodiscard]] bool better_than(const Option& other) const {
@@ -77,7 +77,7 @@ void DomainSearch::clear() {
   for (const std::uint32_t item : room_.chosen()) room_.set(item, false);
 }
 
-// The domains in which the gang fits once everything has gone, with what can go there.
+// The domains in which the gang fits once everything is evicted, with what can be evicted there.
 std::vector<DomainSearch::Region> DomainSearch::regions() {
   const PreemptionProblem& problem = board_.problem();
   for (std::uint32_t item = 0; item < problem.items.size(); ++item) room_.set(item, true);
@@ -106,8 +106,8 @@ std::vector<DomainSearch::Region> DomainSearch::regions() {
   return regions;
 }
 
-// The cost of what stands on several nodes is shared out over its nodes in the region, by amount. Any division of it
-// gives a valid lower bound (the costs of a set are then the sums of what its nodes pay), and this one a fair price.
+// The cost of an item on several nodes is divided among its nodes in the region, by amount. Any division yields a valid
+// lower bound (the cost of a set is then the sum over its nodes); this one is proportional.
 void DomainSearch::share_costs(const Region& region) {
   const PreemptionProblem& problem = board_.problem();
   share_.resize(problem.nodes.size());
@@ -134,8 +134,8 @@ void DomainSearch::share_costs(const Region& region) {
   }
 }
 
-// What a set must lose at least to make room in the region: for every node the least that k more tasks there cost, the
-// convex hull of those, and the flattest pieces of all hulls until the need is met (a fractional multiple-choice
+// Lower bound on the loss of any set that frees enough in the region: per node the minimum cost of k more tasks, the
+// convex hull of those, and the flattest segments of all hulls until the need is met (a fractional multiple-choice
 // knapsack). Segments count as their tasks, which only lowers the bound.
 double DomainSearch::bound_of(const Region& region) {
   const PreemptionProblem& problem = board_.problem();
@@ -148,14 +148,14 @@ double DomainSearch::bound_of(const Region& region) {
     }
   }
   if (need <= 0) return 0;
-  std::vector<std::pair<double, std::int64_t>> pieces;  // cost of a task, tasks
+  std::vector<std::pair<double, std::int64_t>> pieces;  // cost per task, tasks
   for (const std::uint32_t n : region.nodes) {
     const std::size_t locals = problem.nodes[n].locals.size();
     const std::int32_t base = room_.count(n);
     const std::uint64_t all = locals == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << locals) - 1;
     const std::int32_t most = board_.count(n, all) - base;
     if (most <= 0) continue;
-    if (locals > kMaxListed) {  // too many to list: not less than nothing for the first, nor than the cheapest
+    if (locals > kMaxListed) {  // too many to enumerate: lower bound as if evicting the cheapest freed everything
       double cheapest = std::numeric_limits<double>::infinity();
       for (const double share : share_[n]) cheapest = std::min(cheapest, share);
       pieces.emplace_back(cheapest / most, most);
@@ -173,7 +173,7 @@ double DomainSearch::bound_of(const Region& region) {
       double& known = least[static_cast<std::size_t>(gain)];
       known = std::min(known, cost);
     }
-    for (std::size_t from = 0; from < static_cast<std::size_t>(most);) {  // the lower hull, from the left
+    for (std::size_t from = 0; from < static_cast<std::size_t>(most);) {  // the lower hull, left to right
       std::size_t to = 0;
       double slope = std::numeric_limits<double>::infinity();
       for (std::size_t k = from + 1; k <= static_cast<std::size_t>(most); ++k) {
@@ -199,7 +199,7 @@ double DomainSearch::bound_of(const Region& region) {
   return bound;
 }
 
-// Subsets of what is still there on a node: all of them where they are few, else the cheapest first, one after another.
+// Subsets of what is left on a node: all of them if they are few, else the cheapest first, one after another.
 template <class Visit>
 void DomainSearch::each_option(std::uint32_t index, const Visit& visit) {
   const PreemptionProblem::Node& node = board_.problem().nodes[index];
@@ -256,7 +256,7 @@ Option DomainSearch::best_option(std::uint32_t index, std::int64_t need) {
   return best;
 }
 
-// Sends the locals away, each in its cheaper way.
+// Evicts the locals, each in the cheaper way.
 void DomainSearch::apply(std::uint32_t index, std::uint64_t mask) {
   const PreemptionProblem& problem = board_.problem();
   for (std::size_t l = 0; l < problem.nodes[index].locals.size(); ++l) {
@@ -303,7 +303,7 @@ bool DomainSearch::satisfy_quota(const Region& region) {
   return false;
 }
 
-// Takes the cheapest option a task, again and again, until nothing is needed.
+// Greedy: takes the cheapest option per task until nothing is needed.
 bool DomainSearch::fill(const std::vector<std::uint32_t>& nodes, const std::function<std::int64_t()>& need) {
   struct Entry {
     Option option;
@@ -342,7 +342,7 @@ bool DomainSearch::fill(const std::vector<std::uint32_t>& nodes, const std::func
   return false;
 }
 
-// Completes segments one by one, each where it costs least.
+// Completes segments one by one, each where it costs the least.
 bool DomainSearch::fill_segments(const Region& region) {
   const std::int64_t segment = board_.problem().gang.segment;
   std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> pieces;
@@ -382,7 +382,7 @@ bool DomainSearch::greedy(const Region& region) {
   return fill(region.nodes, [&] { return board_.target() - room_.value(region.domain); });
 }
 
-// Lets every item stay that can, the dearest first. Afterwards none can be spared.
+// Removes every item from the set that is not needed, the most expensive first. The set is then minimal.
 void DomainSearch::spare() {
   const PreemptionProblem& problem = board_.problem();
   std::vector<std::uint32_t> items = room_.chosen();
@@ -402,7 +402,7 @@ void DomainSearch::consider() {
   best_loss_ = room_.loss();
 }
 
-// Does without one of the items in turn, the dearest first, and finds others in its place.
+// Local improvement: replaces the items in turn, the most expensive first.
 void DomainSearch::improve(const Region& region) {
   const PreemptionProblem& problem = board_.problem();
   for (std::int32_t tries = 0; tries < effort_.improvements;) {
@@ -428,14 +428,14 @@ void DomainSearch::improve(const Region& region) {
   clear();
 }
 
-// Weighs every set: a tree over the items, each goes or stays. A branch ends where it costs more than the best known,
-// where the gang fits, or where it would not even if all the undecided went.
+// Exhaustive search: a binary tree over the items, each evicted or kept. A branch ends where it costs more than the
+// best known, where the gang fits, or where it would not fit even if all undecided items were evicted.
 struct DomainSearch::Tree {
   DomainSearch& search;
   std::uint32_t domain;
   std::vector<std::uint32_t> items;
-  std::vector<double> ratio;  // least cost a task of items[i..]
-  Room all;                   // chosen and undecided gone
+  std::vector<double> ratio;  // minimum cost per task of items[i..]
+  Room all;                   // with chosen and undecided items evicted
 
   void visit(std::size_t i) {
     if (++search.tree_steps_ > search.effort_.exact_steps) search.exhausted_ = true;
@@ -470,7 +470,7 @@ void DomainSearch::exact(const Region& region, const std::vector<std::uint32_t>&
   clear();
   Tree tree{*this, region.domain, items, {}, Room(board_)};
   for (const std::uint32_t item : items) tree.all.set(item, true);
-  // An item brings no more than all that can be gained on its nodes.
+  // The gain of an item is at most the total gain possible on its nodes.
   const auto gain = [&](std::uint32_t item) {
     std::int64_t most = 0;
     std::uint32_t last = UINT32_MAX;
@@ -512,7 +512,7 @@ std::optional<VictimSet> DomainSearch::run() {
     region.bound = bound_of(region);
   }
   std::stable_sort(all.begin(), all.end(), [](const Region& a, const Region& b) { return a.bound < b.bound; });
-  const auto hopeless = [&](const Region& region) {  // cannot even be as good as the best known
+  const auto hopeless = [&](const Region& region) {  // cannot match the best known
     return best_ && region.bound > static_cast<double>(best_loss_.lost) * (1 + 1e-9);
   };
   const bool quota = !room_.admitted();

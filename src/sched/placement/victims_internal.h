@@ -10,14 +10,14 @@
 
 namespace weft::sched::victims {
 
-inline constexpr std::size_t kMaxListed = 8;  // locals of a node of which all subsets are listed (256)
+inline constexpr std::size_t kMaxListed = 8;  // locals per node up to which all subsets are enumerated (256)
 
 struct VictimSlot {
   std::uint32_t node = 0;  // index into PreemptionProblem::nodes
   std::uint32_t local = 0;
 };
 
-// What never changes during a search, and the counts seen so far.
+// The constant data of a search, and a cache of counts.
 class Board {
  public:
   explicit Board(const PreemptionProblem& problem) : problem_(problem) {
@@ -53,7 +53,7 @@ class Board {
   [[nodiscard]] std::uint32_t domains() const { return domains_; }
   [[nodiscard]] std::uint32_t pieces() const { return pieces_; }
   [[nodiscard]] bool segmented() const { return problem_.gang.segment > 0; }
-  // What a domain must reach: tasks, or segments.
+  // The target of a domain: tasks, or segments.
   [[nodiscard]] std::int64_t target() const {
     return segmented() ? problem_.gang.tasks / problem_.gang.segment : problem_.gang.tasks;
   }
@@ -68,13 +68,13 @@ class Board {
   const PreemptionProblem& problem_;
   std::vector<std::vector<VictimSlot>> places_;  // by item
   std::vector<std::uint32_t> domain_of_;         // of the required level, by node
-  std::vector<std::uint32_t> piece_of_;          // of the level of segments
+  std::vector<std::uint32_t> piece_of_;          // of the segment level
   std::vector<std::vector<std::int32_t>> known_;
   std::uint32_t domains_ = 0;
   std::uint32_t pieces_ = 0;
 };
 
-// The machine with some items gone.
+// The machine with some items evicted.
 class Room {
  public:
   explicit Room(Board& board) : board_(&board) {
@@ -98,7 +98,7 @@ class Room {
   [[nodiscard]] std::int64_t tasks_in_piece(std::uint32_t piece) const { return piece_[piece]; }
   [[nodiscard]] bool fits(std::uint32_t domain) const { return value_[domain] >= board_->target(); }
   [[nodiscard]] bool fits_somewhere() const { return fitting_ > 0; }
-  // Whether one more item of its pool may go.
+  // Whether one more item of its pool may be evicted.
   [[nodiscard]] bool may_go(std::uint32_t item) const {
     const std::int32_t pool = board_->problem().items[item].pool;
     return pool < 0 ||
@@ -163,7 +163,7 @@ class Room {
   std::vector<std::uint64_t> masks_;  // by index of PreemptionProblem::nodes
   std::vector<std::int32_t> counts_;
   std::vector<std::int64_t> value_;  // by domain
-  std::vector<std::int64_t> piece_;  // tasks, by domain of the level of segments
+  std::vector<std::int64_t> piece_;  // tasks, by domain of the segment level
   Loss loss_;
   std::int32_t fitting_ = 0;
 };

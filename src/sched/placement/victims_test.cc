@@ -11,7 +11,7 @@
 namespace weft::sched {
 namespace {
 
-// A small machine with jobs of random shapes on it, a gang that wants in, and perhaps a quota that wants some to go.
+// A small machine running jobs of random shapes, a gang to place, and possibly a quota that requires evictions.
 struct Instance {
   std::shared_ptr<const Machine> machine;
   PreemptionProblem problem;
@@ -21,9 +21,9 @@ struct Instance {
     std::uint32_t local = 0;
     std::int32_t gpus = 0;
   };
-  std::vector<std::int32_t> free;     // GPUs by node, with nothing gone
-  std::vector<std::int32_t> part_of;  // the whole of which an item is a part, or -1
-  std::vector<std::int64_t> quota;    // what each item gives back of it
+  std::vector<std::int32_t> free;     // GPUs by node, with nothing evicted
+  std::vector<std::int32_t> part_of;  // the item that contains this one as a part, or -1
+  std::vector<std::int64_t> quota;    // quota that each item releases
   std::int64_t quota_needed = 0;
 
   explicit Instance(std::uint64_t seed);
@@ -141,7 +141,7 @@ bool Instance::within_pools(std::uint64_t items) const {
   return true;
 }
 
-// By the placement's own search, not by the sums the victims are found with.
+// Uses the search of the placement, not the sums used to find the victims.
 bool Instance::fits(std::uint64_t items) const {
   FitClass fits;
   fits.request = request;

@@ -1,4 +1,4 @@
-// Sums and samples: what a replay measures while time passes.
+// Sums and samples: what a replay measures over time.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-// Beyond this many, two samples become one and the next ones are twice as far apart: a long trace stays small.
+// Beyond this many, pairs of samples are merged and the sampling interval doubles: bounds the memory for long traces.
 constexpr std::size_t kMaxSamples = 1U << 13U;
 
 Sample merged(const Sample& first, const Sample& second) {
@@ -87,7 +87,7 @@ std::uint32_t Replay::fragments() const {
   return static_cast<std::uint32_t>((idle - std::min(idle, useful)) * 1000 / idle);
 }
 
-// (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe 1984), over those who would use more if they got it.
+// (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe 1984), over tenants with unmet demand.
 std::uint32_t Replay::fairness() const {
   double sum = 0;
   double squares = 0;

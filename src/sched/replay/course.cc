@@ -1,4 +1,4 @@
-// How far a job is: work done, work that a checkpoint holds, and when it will end at its present pace and size.
+// Progress of a job: work done, work saved by a checkpoint, and when it will end at its current pace and size.
 #include <algorithm>
 #include <cmath>
 
@@ -7,14 +7,14 @@
 namespace weft::sched {
 namespace {
 
-// A duration times a factor; what is too long for a Duration is endless.
+// A duration times a factor; saturates to unlimited.
 Duration scaled(Duration time, double factor) {
   if (time == kUnlimited || factor == 1.0) return time;
   const double product = static_cast<double>(time.count()) * factor;
   return product >= 9e18 ? kUnlimited : Duration(std::llround(product));
 }
 
-// How much longer it takes with these tasks than with all: the work is the same.
+// Slowdown with these tasks relative to all: the work is the same.
 double size_factor(const Job& job, std::int32_t tasks) {
   return tasks == job.tasks || tasks == 0 ? 1.0 : static_cast<double>(job.tasks) / static_cast<double>(tasks);
 }
@@ -30,7 +30,7 @@ void Replay::begin_run(std::uint32_t job) {
   ++course.runs;
   course.since = now_;
   course.limit_left = options_.kill_at_limit ? jobs_[job].limit : kUnlimited;
-  course.startup = course.runs > 1 ? jobs_[job].restart_cost : Duration();  // the trace has the first start-up in it
+  course.startup = course.runs > 1 ? jobs_[job].restart_cost : Duration();  // the trace includes the first startup
   course.works_from = now_ + course.startup;
   course.reported = now_;
   course.safe = course.done;
@@ -88,7 +88,7 @@ void Replay::settle(std::uint32_t job) {
   course.since = now_;
 }
 
-// An elastic job that runs with fewer tasks may take longer in proportion: its limit is one for all of them.
+// An elastic job with fewer tasks may take proportionally longer: its limit applies to the run with all tasks.
 void Replay::schedule_end(std::uint32_t job) {
   Course& course = courses_[job];
   const double size = size_factor(jobs_[job], course.tasks);
@@ -115,7 +115,7 @@ void Replay::end_run(std::uint32_t job, bool finished) {
   used_milli_ -= course.held_milli;
   course.held_milli = 0;
   course.running = false;
-  ++course.ends;  // what was to come of this run is void
+  ++course.ends;  // pending events of this run are void
   ++course.runs;
   if (finished) {
     outcome.end = now_;
@@ -128,7 +128,7 @@ void Replay::end_run(std::uint32_t job, bool finished) {
   wait(job);
 }
 
-// Only when somebody waits does it matter what a preemption would lose.
+// The loss of a preemption matters only while a job waits.
 void Replay::report_checkpoints() {
   while (!checkpoints_.empty() && checkpoints_.top().at <= now_) {
     const Checkpoint due = checkpoints_.top();

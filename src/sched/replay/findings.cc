@@ -1,5 +1,5 @@
-// What stands out in a replay: a figure, its cause, and what would change it, a sentence for all policies it holds for.
-// Thresholds are where a figure begins to cost as much as an operator would act on; below them nothing is said.
+// Findings of a replay: a metric, its cause, and a remedy, one sentence for all policies it applies to. Thresholds are
+// where an operator would act on the cost; below them nothing is reported.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace weft::sched {
 namespace {
 
-constexpr double kOften = 0.05;       // of the time with work waiting
+constexpr double kOften = 0.05;       // of the time with waiting jobs
 constexpr double kFarBehind = 5;      // the longest wait over the p99
-constexpr double kLongWait = 3600;    // seconds: shorter ones starve nobody
+constexpr double kLongWait = 3600;    // seconds: shorter waits are not starvation
 constexpr double kLostShare = 0.01;   // of the GPU-hours used
-constexpr double kBroken = 0.5;       // of what is idle
+constexpr double kBroken = 0.5;       // of the idle GPUs
 constexpr double kReasonShare = 0.3;  // of the GPU-hours waited
-constexpr double kUnfair = 0.5;       // Jain's index of two tenants of which one has nothing
+constexpr double kUnfair = 0.5;       // Jain's index of two tenants if one has nothing
 constexpr double kTail = 0.03;        // of utilization lost in the time after the last submission
 
 class Findings {
@@ -35,7 +35,7 @@ class Findings {
   }
 
  private:
-  // "fifo 85 %, easy 22 %": the policies for which something holds, each with its figure. "" for none.
+  // "fifo 85 %, easy 22 %": the policies that meet a condition, each with its value. "" for none.
   template <class Holds, class Figure>
   [[nodiscard]] std::string who(Holds holds, Figure figure) const {
     std::string text;

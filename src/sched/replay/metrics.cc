@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-// Short jobs do not count as badly served because they wait a minute: Feitelson's bound on the run time.
+// A short job that waits a minute is not badly served: Feitelson's bound on the run time.
 constexpr double kSlowdownBound = 10;  // seconds
 
 constexpr std::array<std::string_view, 5> kRunNames = {"<1 min", "1-10 min", "10-60 min", "1-10 h", ">10 h"};
@@ -114,7 +114,7 @@ void measure_levels(std::span<const Job> jobs, const ReplayResult& result, Repla
   });
 }
 
-// The classes that the waits are looked at by.
+// The classes by which waits are reported.
 struct Classes {
   Class all;
   std::array<Class, kSizeNames.size()> sizes;

@@ -1,5 +1,5 @@
-// What a replay came to: utilization, waits, slowdown, what preemption cost, what backfill used, how broken up the idle
-// part was, how fair it went, and why jobs waited. Figures only; how they are shown is in replay_view and replay_page.
+// Metrics of a replay: utilization, waits, slowdown, preemption cost, backfill, fragmentation of the idle GPUs,
+// fairness, and why jobs waited. Numbers only; they are presented in replay/view.h and replay/page.h.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace weft::sched {
 
-// Of jobs that started. Seconds.
+// For jobs that started. Seconds.
 struct WaitFigures {
   std::string name;  // of the class
   std::uint64_t jobs = 0;
@@ -26,7 +26,7 @@ struct WaitFigures {
   double slowdown = 0;  // mean of the bounded slowdown
 };
 
-// Jobs by the GPUs they ask for. Classes of 1, 2 to 8 (one server), 9 to 64 and more; those without are apart.
+// Jobs by requested GPUs. Classes of 1, 2 to 8 (one server), 9 to 64 and more; those without GPUs are separate.
 inline constexpr std::array<std::string_view, 5> kSizeNames = {"no GPU", "1 GPU", "2-8 GPUs", "9-64 GPUs", ">64 GPUs"};
 [[nodiscard]] std::size_t size_class(const Job& job);
 
@@ -39,13 +39,13 @@ struct LevelFigures {
 struct ReasonFigures {
   Reason reason = Reason::none;
   std::uint64_t jobs = 0;
-  double waited_gpu_hours = 0;  // GPUs asked for times wait
+  double waited_gpu_hours = 0;  // requested GPUs times wait
 };
 
 struct ReplayMetrics {
   std::string policy;
   double utilization = 0;           // of the GPUs that were up, from the first submission to the last end
-  double utilization_arriving = 0;  // to the last submission
+  double utilization_arriving = 0;  // same, up to the last submission
   double makespan = 0;              // seconds
   double used_gpu_hours = 0;
   WaitFigures all;
@@ -57,17 +57,17 @@ struct ReplayMetrics {
   double lost_gpu_hours = 0;
   double backfilled_starts = 0;     // share
   double backfilled_gpu_hours = 0;  // share
-  // Of the GPU time that was there while jobs waited and that the order of the queue alone would have left idle: the
-  // part that jobs which passed others made use of.
+  // Of the GPU time that was available while jobs waited and that strict queue order would have left idle: the share
+  // used by jobs that passed others.
   double backfill_efficiency = 0;
-  double fragmentation = 0;  // of the idle GPUs, mean over the time with work waiting
-  double score = 0;          // the one score over all levels, likewise
-  double fairness = 0;       // Jain's index over tenants that want more, mean over the time with several; 0: never
-  double waiting_share = 0;  // of the time, work waited
-  double enough_share = 0;   // of that, enough GPUs for one of the jobs idled in sum
+  double fragmentation = 0;  // of the idle GPUs, mean over the time with waiting jobs
+  double score = 0;          // the fragmentation score over all levels, likewise
+  double fairness = 0;       // Jain's index over tenants with unmet demand, mean over the time with several; 0: never
+  double waiting_share = 0;  // share of the time in which jobs waited
+  double enough_share = 0;   // share of that in which enough GPUs in total were idle for one of the jobs
   double oldest_enough_share = 0;
-  std::uint32_t longest_job = UINT32_MAX;  // whose wait was longest
-  std::vector<LevelFigures> levels;        // jobs of several servers
+  std::uint32_t longest_job = UINT32_MAX;  // the job with the longest wait
+  std::vector<LevelFigures> levels;        // jobs that span several servers
   std::vector<ReasonFigures> reasons;      // most GPU-hours first
   std::uint64_t started = 0;
   std::uint64_t never_started = 0;
@@ -82,7 +82,7 @@ struct ReplayMetrics {
 
 [[nodiscard]] ReplayMetrics measure(std::string policy, std::span<const Job> jobs, const ReplayResult& result);
 
-// The value below which a share of the values lies (nearest rank); 0 where there are none. Sorted values.
+// Quantile by nearest rank; 0 if there are no values. Values must be sorted.
 [[nodiscard]] double quantile(std::span<const double> sorted, double share);
 
 }  // namespace weft::sched

@@ -37,7 +37,7 @@ TEST(ReplayMetrics, ClassesOfSize) {
 
 // One server of 8 GPUs. A holds it for 100 s; B (4 GPUs, 50 s) and C (1 GPU, 20 s) wait for it.
 // Utilization: (8*100 + 4*50 + 1*20) / (8 * 150). Waits: 0, 100, 100. Slowdowns: 1, 150/50, 120/20.
-TEST(ReplayMetrics, FiguresOfThreeJobs) {
+TEST(ReplayMetrics, MetricsOfThreeJobs) {
   PlainMachine plain;
   const std::vector<Job> jobs = {job_of(1, 8, 100, "x"), job_of(1, 4, 50, "y"), job_of(1, 1, 20, "y")};
   ReplayOptions options;
@@ -61,8 +61,8 @@ TEST(ReplayMetrics, FiguresOfThreeJobs) {
   EXPECT_EQ(metrics.started, 3U);
 }
 
-// Two servers with 4 GPUs taken on each by jobs that spread; a job of 8 waits although 8 are free in sum.
-TEST(ReplayMetrics, EnoughInSumButInPieces) {
+// Two servers with 4 GPUs used on each by jobs that spread; a job of 8 waits although 8 are free in total.
+TEST(ReplayMetrics, EnoughInTotalButFragmented) {
   PlainMachine plain;
   plain.nodes = 2;
   std::vector<Job> jobs = {job_of(1, 4, 100), job_of(1, 4, 100), job_of(1, 8, 10)};
@@ -75,11 +75,11 @@ TEST(ReplayMetrics, EnoughInSumButInPieces) {
       measure("p", jobs, replay(std::make_shared<const Machine>(plain_machine(plain)), jobs, options));
   EXPECT_DOUBLE_EQ(metrics.all.longest, 100);
   EXPECT_DOUBLE_EQ(metrics.enough_share, 1);
-  EXPECT_DOUBLE_EQ(metrics.fragmentation, 1);  // no idle GPU was of use to it
+  EXPECT_DOUBLE_EQ(metrics.fragmentation, 1);  // it could use none of the idle GPUs
 }
 
-// Both tenants want all; the one that came first has it: Jain's index of (8, 0) is 64 / (2 * 64).
-TEST(ReplayMetrics, FairnessOfOneWhoHasAll) {
+// Both tenants request all GPUs; the first has them: Jain's index of (8, 0) is 64 / (2 * 64).
+TEST(ReplayMetrics, FairnessIfOneTenantHasAll) {
   PlainMachine plain;
   std::vector<Job> jobs = {job_of(1, 8, 100, "x"), job_of(1, 8, 100, "x"), job_of(1, 8, 100, "y")};
   ReplayOptions options;

@@ -53,7 +53,8 @@ class PageWriter {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Replay of {} on {}</title>\n<style>",
         escaped(report_.trace), escaped(report_.machine));
-    // Text has at least a contrast of 4.5 to its ground (WCAG 2.1, 1.4.3). Plots are drawn on paper, in dark mode too.
+    // Text has a contrast of at least 4.5 to its background (WCAG 2.1, 1.4.3). Plots have a white background, in dark
+    // mode too.
     out_ += '\n';
     out_ += asset<"sched/replay.css">();
     add("</style>\n</head>\n<body>\n<header>\n<p class=\"kind\">Replay of a trace</p>\n<h1>{}</h1>\n", title);
@@ -101,7 +102,7 @@ class PageWriter {
       const std::string name = shown(row.front());
       const bool opens = table.key != "policies" && !group.empty() && name != group;
       out_ += opens ? "<tr class=\"group\">" : "<tr>";
-      // The name of a group stands once.
+      // The name of a group is shown once.
       const bool again = table.key != "policies" && name == group;
       group = name;
       for (std::size_t i = 0; i < row.size(); ++i) cell(table.columns[i], i == 0 && again ? Cell(" ") : row[i]);

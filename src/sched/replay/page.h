@@ -1,4 +1,4 @@
-// Replays of one trace as one web page that needs nothing else: no network, no other file, no script. Every name is
+// Replays of one trace as a self-contained web page: no network access, no other files, no scripts. All names are
 // escaped.
 #pragma once
 

@@ -16,14 +16,15 @@ using picture::Point;
 using picture::real;
 using picture::Svg;
 
-// Okabe and Ito's palette, told apart with any color vision; yellow left out, too pale for a line on white.
+// Okabe and Ito's palette, distinguishable with any color vision; without yellow, which is too pale for a line on
+// white.
 constexpr std::array<std::string_view, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                      "#56b4e9", "#e69f00", "#3a3a3a"};
 constexpr std::array<std::string_view, 7> kDashes = {"", "6 3", "2 2", "8 3 2 3", "", "6 3", "2 2"};
 constexpr std::string_view kInk = "#1a1a1a";
 constexpr std::string_view kSoft = "#5a6472";
 constexpr std::string_view kGrid = "#e2e6eb";
-constexpr std::size_t kPoints = 480;  // of one line
+constexpr std::size_t kPoints = 480;  // per line
 
 struct Axis {
   double low = 0;
@@ -38,7 +39,7 @@ struct Axis {
   }
 };
 
-// A step of 1, 2 or 5 times a power of ten that gives at most `most` ticks.
+// A step of 1, 2 or 5 times a power of ten that yields at most `most` ticks.
 double tick_step(double span, int most) {
   const double raw = span / most;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -122,7 +123,7 @@ class Frame {
   Box area_;
 };
 
-// Means of equal stretches of the samples, so that a line of a hundred days has as many points as pixels ask for.
+// Means over equal intervals of the samples, so a line over a hundred days has only as many points as pixels.
 template <class Value>
 void over_time(Frame& frame, const ReplayReport& report, Value value) {
   for (std::size_t policy = 0; policy < report.runs.size(); ++policy) {
@@ -155,7 +156,7 @@ double longest_wait(const ReplayReport& report) {
   return longest;
 }
 
-// Times as people count them; a wait below the first counts as none.
+// Ticks at common durations; a wait below the first counts as zero.
 Axis wait_axis(const ReplayReport& report, std::string title) {
   Axis axis;
   axis.title = std::move(title);

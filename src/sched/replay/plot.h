@@ -1,5 +1,5 @@
 // Plots of replays as SVG: lines over time, a cumulative distribution over a logarithmic axis, bars by class. Axes have
-// names and units, every line is named at its legend by color and dash.
+// names and units; the legend identifies each line by color and dash.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ void draw_waiting(picture::Svg& svg, const picture::Box& box, const ReplayReport
 void draw_wait_distribution(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
 void draw_wait_by_size(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
 
-// All of them in one picture.
+// All of them in one image.
 [[nodiscard]] std::string replay_picture(const ReplayReport& report);
 
 }  // namespace weft::sched

@@ -5,7 +5,7 @@
 namespace weft::sched {
 namespace {
 
-// What all but weft leave out.
+// A policy without preemption, elastic jobs and topology, which only weft's own policy has.
 Policy plain(Order order, Backfill backfill, std::int32_t reservations) {
   Policy policy;
   policy.order = order;
@@ -24,8 +24,8 @@ Policy weft_policy() {
 }
 
 std::vector<NamedPolicy> make_policies() {
-  // Conservative backfill promises every waiting job a start (Mu'alem and Feitelson, 2001); the time that takes grows
-  // with their number. The first eight are those that backfill could delay soonest.
+  // Conservative backfill reserves a start for every waiting job (Mu'alem and Feitelson, 2001); its cost grows with
+  // their number. The first eight are those that backfill could delay soonest.
   constexpr std::int32_t kMany = 8;
   return {
       {"fifo", "strict order: no job overtakes a waiting one", plain(Order::fifo, Backfill::none, 0)},

@@ -1,4 +1,4 @@
-// Policies by name, for those who compare: what other schedulers do, and what weft does.
+// Named scheduling policies for comparison: those of other schedulers, and weft's.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct NamedPolicy {
   Policy policy;
 };
 
-// In the order in which help lists them.
+// In the order shown in the help.
 [[nodiscard]] const std::vector<NamedPolicy>& named_policies();
 [[nodiscard]] const NamedPolicy* find_policy(std::string_view name);
 

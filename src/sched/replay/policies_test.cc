@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-TEST(NamedPolicies, AreWhatTheirNamesSay) {
+TEST(NamedPolicies, MatchTheirNames) {
   ASSERT_NE(find_policy("fifo"), nullptr);
   EXPECT_EQ(find_policy("fifo")->policy.backfill, Backfill::none);
   EXPECT_EQ(find_policy("easy")->policy.reservations, 1);

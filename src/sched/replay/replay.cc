@@ -1,4 +1,4 @@
-// Events and decisions: what happens when, told to the scheduler; what it says, carried out.
+// Events and decisions: reports events to the scheduler and executes its decisions.
 #include "sched/replay/replay.h"
 
 #include <algorithm>
@@ -123,7 +123,7 @@ void Replay::arrive() {
   const auto job = static_cast<std::uint32_t>(arrived_++);
   const JobId id = scheduler_.submit(jobs_[job], now_);
   CHECK(index_of(id) == job, "ids are given in order of submission");
-  // More than the whole machine: known without asking, and nothing to count as work that waits.
+  // Larger than the whole machine: known in advance, and not counted as waiting work.
   courses_[job].hopeless = jobs_[job].gpu_milli() / jobs_[job].tasks * jobs_[job].fewest() >
                            scheduler_.machine().gpus() * std::int64_t{kWholeGpu};
   courses_[job].queued = now_;
@@ -154,10 +154,10 @@ void Replay::apply(const Start& start) {
   for (const Slot& slot : start.placement.slots) {
     where = where * 1'000'003 + index_of(slot.node) * 65'537ULL + slot.gpus;
   }
-  mix(EventKind::node_up, job, where);  // a start; nodes are not mixed in by themselves
+  mix(EventKind::node_up, job, where);  // a start; node events are not hashed
 }
 
-// A planned move: the job stands still for what it costs, and goes on where it was.
+// A planned migration: the job pauses for its cost, and continues from the same point.
 void Replay::apply(const Move& move) {
   const std::uint32_t job = index_of(move.job);
   settle(job);
@@ -182,7 +182,7 @@ void Replay::apply(const Resize& resize) {
   mix(EventKind::node_down, job, resize.slots.size() * 2 + (resize.grow ? 1U : 0U));
 }
 
-// Nodes are lost. Whoever ran on them falls back to its last checkpoint, wherever it goes on.
+// Nodes are lost. Jobs on them fall back to their last checkpoint, wherever they continue.
 void Replay::repair(const std::vector<NodeId>& lost) {
   std::set<std::uint32_t> hurt;
   for (const NodeId node : lost) {

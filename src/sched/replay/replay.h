@@ -1,6 +1,6 @@
-// A trace played against the scheduler in virtual time: jobs arrive, the scheduler decides, jobs end when they have run
-// as long as they did (or as long as a model says for the placement they got), nodes fail and come back. Event-driven,
-// deterministic, no clock. What it measures is in ReplayResult; how that is shown is in replay_view.
+// Trace replay: runs a trace through the scheduler in virtual time. Jobs arrive, the scheduler decides, jobs end after
+// their recorded run time (or as long as a model predicts for their placement), nodes fail and recover. Event-driven,
+// deterministic, no clock. The measurements are in ReplayResult; replay/view.h presents them.
 #pragma once
 
 #include <cstdint>
@@ -29,31 +29,31 @@ struct ReplayOptions {
   Policy policy;
   std::vector<TenantPolicy> tenants;
   std::vector<NodeFailure> failures;
-  bool kill_at_limit = true;  // as schedulers do; false: a job that outruns its limit goes on
-  // How much longer than in the trace a job takes with this placement (1: as long). None: always 1.
+  bool kill_at_limit = true;  // as schedulers do; false: a job that exceeds its limit keeps running
+  // Run time with this placement relative to the trace (1: the same). None: always 1.
   std::function<double(const Job& job, const Machine& machine, const Placement& placement)> pace;
   Duration sample_every = seconds(600);
-  bool keep_nodes = false;  // JobOutcome::nodes is filled
+  bool keep_nodes = false;  // fill JobOutcome::nodes
 };
 
 struct JobOutcome {
   Moment submitted{};
   Moment first_start = kNever;  // kNever: it never started
   Moment end = kNever;
-  Duration waited{};            // all of it, after preemptions too
+  Duration waited{};            // total, including after preemptions
   double gpu_seconds = 0;       // held, useful or not
-  double lost_gpu_seconds = 0;  // work done again after preemptions and failures
+  double lost_gpu_seconds = 0;  // work repeated after preemptions and failures
   std::uint32_t preemptions = 0;
-  std::uint32_t failures = 0;  // times it was thrown back because nodes were lost
+  std::uint32_t failures = 0;  // number of requeues because of lost nodes
   std::int32_t tasks = 0;      // of the last run
   Level level = Level::node;   // how widely the last run was spread
   bool backfilled = false;
   bool killed = false;                 // at its limit
-  Reason first_reason = Reason::none;  // why it did not start at once
+  Reason first_reason = Reason::none;  // why it did not start immediately
   std::vector<NodeId> nodes;           // of the last run, each once, in rank order; with keep_nodes
 };
 
-// GPUs are means over the time since the sample before; the rest is as it was at `at`.
+// GPU counts are means since the previous sample; the rest is the value at `at`.
 struct Sample {
   Moment at{};
   std::int64_t used_gpu_milli = 0;
@@ -61,8 +61,8 @@ struct Sample {
   std::int64_t waiting_gpu_milli = 0;
   std::uint32_t waiting_jobs = 0;
   std::uint32_t running_jobs = 0;
-  std::uint32_t fragment_permille = 0;  // of what is idle: cannot serve the job that has waited longest
-  std::uint32_t score_permille = 0;     // ClusterFragmentation, for the sizes the machine is made for
+  std::uint32_t fragment_permille = 0;  // of the idle GPUs: cannot serve the job that has waited longest
+  std::uint32_t score_permille = 0;     // ClusterFragmentation, for the sizes the machine is designed for
   // Jain's index, in thousandths, of GPUs in use over weight of the tenants that have work waiting; 0: fewer than two.
   std::uint32_t fairness_permille = 0;
 };
@@ -71,20 +71,20 @@ struct Sample {
 struct ReplaySums {
   double used_gpu_seconds = 0;
   double up_gpu_seconds = 0;
-  double idle_waiting_gpu_seconds = 0;  // of GPUs that idled while a job waited that fits an empty machine
-  double waiting_seconds = 0;           // such a job waited
-  double enough_seconds = 0;            // and as many GPUs idled, in sum, as one of those that waited asks for
-  double oldest_enough_seconds = 0;     // as the one asks for that has waited longest
+  double idle_waiting_gpu_seconds = 0;  // of GPUs idle while a job waited that fits an empty machine
+  double waiting_seconds = 0;           // time in which such a job waited
+  double enough_seconds = 0;  // and at least as many GPUs were idle, in total, as one of the waiting jobs requests
+  double oldest_enough_seconds = 0;  // same, for the job that has waited longest
 };
 
 struct ReplayResult {
-  std::vector<JobOutcome> jobs;  // as in the workload
+  std::vector<JobOutcome> jobs;  // in workload order
   std::vector<Sample> samples;
   Moment begin{};
   Moment end{};  // of the last job
   ReplaySums sums;
   Moment last_submission{};
-  ReplaySums arriving;  // the sums up to the last submission: without the tail in which the machine empties
+  ReplaySums arriving;  // the sums up to the last submission: without the tail in which the machine drains
   std::uint64_t decisions = 0;
   std::uint64_t preemptions = 0;
   std::uint64_t moves = 0;
@@ -97,39 +97,39 @@ class Replay {
  public:
   Replay(const std::shared_ptr<const Machine>& machine, std::span<const Job> jobs, ReplayOptions options);
 
-  // Plays every event up to and including `until`. False when nothing is left to happen.
+  // Processes every event up to and including `until`. False if no events are left.
   bool run_until(Moment until);
   [[nodiscard]] Moment now() const { return now_; }
   [[nodiscard]] const Scheduler& scheduler() const { return scheduler_; }
-  // The scheduler's id of a job of the workload; submitted ones only. Ids are given in order of submission.
+  // The scheduler's id of a job of the workload; only for submitted jobs. Ids are assigned in order of submission.
   [[nodiscard]] JobId id_of(std::size_t job) const { return static_cast<JobId>(job); }
-  // What came of it so far.
+  // The result so far.
   [[nodiscard]] ReplayResult result() const;
 
  private:
-  // At one moment, in this order: whatever frees comes before whatever asks.
+  // Order of events at the same moment: those that free resources come before those that take them.
   enum class EventKind : std::uint8_t { end, stop, node_up, node_down };
   struct Event {
     Moment at{};
     EventKind kind = EventKind::end;
     std::uint64_t sequence = 0;
     std::uint32_t index = 0;    // of the job or the node
-    std::uint32_t version = 0;  // of the job's run: an event of another one is void
+    std::uint32_t version = 0;  // of the job's run: events of other runs are ignored
     bool operator>(const Event& other) const {
       if (at != other.at) return at > other.at;
       return kind != other.kind ? kind > other.kind : sequence > other.sequence;
     }
   };
   using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
-  // A job on its way. Work is counted in time at the pace of the trace with all tasks.
+  // Progress of a job. Work is measured in time at the pace of the trace with all tasks.
   struct Course {
     Duration done{};        // work finished at `since`
-    Duration safe{};        // work that the last checkpoint holds
-    Duration startup{};     // from `since` on, before it works
+    Duration safe{};        // work saved by the last checkpoint
+    Duration startup{};     // from `since` on, before it makes progress
     Duration limit_left{};  // at `since`, for all tasks
     Moment since{};         // pace and size are constant from here on
     Moment works_from{};    // checkpoints are multiples of the interval after this
-    Moment reported{};      // the last checkpoint that the scheduler knows of
+    Moment reported{};      // the last checkpoint reported to the scheduler
     Moment queued{};
     double pace = 1;
     std::int64_t held_milli = 0;  // GPUs held
@@ -161,10 +161,10 @@ class Replay {
   void note_reasons();
   void mix(EventKind kind, std::uint32_t job, std::uint64_t more);
 
-  // replay/course.cc: how far a job is
+  // replay/course.cc: progress of a job
   void begin_run(std::uint32_t job);
   void end_run(std::uint32_t job, bool finished);
-  void settle(std::uint32_t job);        // brings the course to now
+  void settle(std::uint32_t job);        // advances the job's progress to now
   void schedule_end(std::uint32_t job);  // after every change of pace or size
   void fall_back(std::uint32_t job);     // to the last checkpoint; counts what is lost
   void look_at_placement(std::uint32_t job);
@@ -188,12 +188,12 @@ class Replay {
   std::uint64_t sequence_ = 0;
   std::size_t arrived_ = 0;  // jobs
   std::vector<Course> courses_;
-  std::vector<std::uint32_t> down_;   // by node: failures that hold it down
-  std::vector<std::uint32_t> fresh_;  // arrived at this moment
+  std::vector<std::uint32_t> down_;   // by node: number of active failures
+  std::vector<std::uint32_t> fresh_;  // arrived at the current moment
   std::priority_queue<Checkpoint, std::vector<Checkpoint>, std::greater<>> checkpoints_;
 
   ReplayResult so_far_;
-  std::set<std::uint32_t> waiting_;                // jobs that may start some day, oldest first
+  std::set<std::uint32_t> waiting_;                // jobs that can start eventually, oldest first
   std::map<std::int64_t, std::uint32_t> demands_;  // of those, in thousandths of a GPU
   std::vector<std::uint32_t> waiting_of_;          // of those, by tenant
   std::int64_t waiting_milli_ = 0;

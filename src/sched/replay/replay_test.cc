@@ -20,7 +20,7 @@ std::shared_ptr<const Machine> servers(std::int32_t nodes, std::int32_t gpus = 8
   return std::make_shared<const Machine>(plain_machine(plain));
 }
 
-// `nodes` whole servers of 8 GPUs from `at` on, for `run` seconds, with a limit of `limit` (0: as long as it runs).
+// `nodes` whole servers of 8 GPUs from `at` on, for `run` seconds, with a limit of `limit` (0: equal to the run time).
 Job whole(std::string name, std::int64_t at, std::int32_t nodes, std::int64_t run, std::int64_t limit = 0) {
   Job job;
   job.name = std::move(name);
@@ -52,19 +52,19 @@ std::vector<std::int64_t> starts_of(const ReplayResult& result) {
 
 using Seconds = std::vector<std::int64_t>;
 
-// Two servers. A takes one for 10 s; B wants both; C wants one for 10 s (fits before B), D one for 20 s (does not).
+// Two servers. A uses one for 10 s; B needs both; C needs one for 10 s (fits before B), D one for 20 s (does not).
 std::vector<Job> classic() {
   return {whole("a", 0, 1, 10), whole("b", 1, 2, 5), whole("c", 2, 1, 8), whole("d", 3, 1, 20)};
 }
 
-TEST(Replay, StrictOrderLetsNobodyPass) {
+TEST(Replay, StrictOrderDoesNotBackfill) {
   const ReplayResult result = replay(servers(2), classic(), with(Backfill::none));
   EXPECT_EQ(starts_of(result), (Seconds{0, 10, 15, 15}));
   EXPECT_EQ(result.end, Moment() + seconds(35));
   EXPECT_FALSE(result.jobs[2].backfilled);
 }
 
-TEST(Replay, ReservationsLetPassWhoDelaysNobody) {
+TEST(Replay, ReservationsAllowBackfillWithoutDelay) {
   const ReplayResult result = replay(servers(2), classic(), with(Backfill::reserved));
   EXPECT_EQ(starts_of(result), (Seconds{0, 10, 2, 15}));
   EXPECT_TRUE(result.jobs[2].backfilled);
@@ -72,15 +72,15 @@ TEST(Replay, ReservationsLetPassWhoDelaysNobody) {
 }
 
 TEST(Replay, GreedyDelaysTheGang) {
-  // D cannot start before C ends at 10; at 10 both servers are free and B is ahead: greedy starts C at 2, B at 10.
-  // With a D that arrives while A still runs and C is not there, it takes the server that B waits for.
+  // D cannot start before C ends at 10; at 10 both servers are free and B is ahead: greedy starts C at 2, B at 10. If D
+  // arrives while A still runs and there is no C, it takes the server that B waits for.
   std::vector<Job> jobs = {whole("a", 0, 1, 10), whole("b", 1, 2, 5), whole("d", 3, 1, 20)};
   EXPECT_EQ(starts_of(replay(servers(2), jobs, with(Backfill::greedy))), (Seconds{0, 23, 3}));
   EXPECT_EQ(starts_of(replay(servers(2), jobs, with(Backfill::reserved))), (Seconds{0, 10, 15}));
 }
 
 // A stream of small jobs, one every 5 s for 10 s each, never leaves both servers free at once.
-TEST(Replay, AGangStarvesUnderGreedyAndStartsByItsReservation) {
+TEST(Replay, GangStarvesUnderGreedyAndStartsByItsReservation) {
   std::vector<Job> jobs = {whole("s", 0, 1, 10), whole("gang", 1, 2, 10)};
   for (std::int64_t at = 5; at < 500; at += 5) jobs.push_back(whole("s", at, 1, 10));
   const ReplayResult greedy = replay(servers(2), jobs, with(Backfill::greedy));
@@ -89,13 +89,14 @@ TEST(Replay, AGangStarvesUnderGreedyAndStartsByItsReservation) {
   EXPECT_EQ(reserved.jobs[1].first_start, Moment() + seconds(10));
 }
 
-TEST(Replay, AJobThatRunsShorterThanItsLimitLetsTheReservationComeForward) {
-  // A says 100 s but runs 10: B starts when A is gone; C (limit 90 s) fits before B's promise at 100 and goes at 2.
+TEST(Replay, EarlyEndMovesTheReservationForward) {
+  // A's limit is 100 s but it runs 10: B starts when A ends; C (limit 90 s) fits before B's reservation at 100 and
+  // starts at 2.
   std::vector<Job> jobs = {whole("a", 0, 1, 10, 100), whole("b", 1, 2, 5), whole("c", 2, 1, 8, 90)};
   EXPECT_EQ(starts_of(replay(servers(2), jobs, with(Backfill::reserved))), (Seconds{0, 10, 2}));
 }
 
-TEST(Replay, AJobIsKilledAtItsLimit) {
+TEST(Replay, JobIsKilledAtItsLimit) {
   std::vector<Job> jobs = {whole("a", 0, 1, 100, 30), whole("b", 0, 1, 5)};
   ReplayOptions options = with(Backfill::none);
   ReplayResult result = replay(servers(1), jobs, options);
@@ -109,29 +110,29 @@ TEST(Replay, AJobIsKilledAtItsLimit) {
   EXPECT_EQ(starts_of(result), (Seconds{0, 100}));
 }
 
-TEST(Replay, WhatNeverFitsIsCounted) {
+TEST(Replay, JobsThatNeverFitAreCounted) {
   std::vector<Job> jobs = {whole("huge", 0, 3, 10), whole("a", 1, 1, 10)};
   const ReplayResult result = replay(servers(2), jobs, with(Backfill::reserved));
   EXPECT_EQ(result.never_started, 1U);
   EXPECT_EQ(starts_of(result), (Seconds{-1, 1}));
   EXPECT_EQ(result.end, Moment() + seconds(11));
-  EXPECT_EQ(result.sums.waiting_seconds, 0.0);  // nothing waits that could ever start
+  EXPECT_EQ(result.sums.waiting_seconds, 0.0);  // no waiting job could ever start
 }
 
-TEST(Replay, JobsWithoutAnEndRunOn) {
+TEST(Replay, JobsWithoutAnEndKeepRunning) {
   Job job = whole("forever", 0, 1, 1);
   job.run_time = kUnlimited;
   job.limit = kUnlimited;
   Replay replay(servers(1), std::span(&job, 1), with(Backfill::none));
-  EXPECT_FALSE(replay.run_until(Moment() + seconds(100)));  // nothing more will happen
+  EXPECT_FALSE(replay.run_until(Moment() + seconds(100)));  // no events left
   const ReplayResult result = replay.result();
   EXPECT_EQ(result.jobs[0].end, kNever);
   EXPECT_EQ(result.never_started, 0U);
 }
 
-// A node fails at 25 s under a job of 2 nodes and 100 s with checkpoints every 10 s and 7 s of start-up. No third node:
+// A node fails at 25 s under a job of 2 nodes and 100 s with checkpoints every 10 s and 7 s of startup. No third node:
 // it waits for the node (back at 40 s), restarts from 20 s, and ends at 40 + 7 + 80.
-TEST(Replay, AFailureCostsTheWorkSinceTheCheckpoint) {
+TEST(Replay, FailureLosesTheWorkSinceTheCheckpoint) {
   Job job = whole("a", 0, 2, 100, 1000);
   job.checkpoint_interval = seconds(10);
   job.restart_cost = seconds(7);
@@ -148,7 +149,7 @@ TEST(Replay, AFailureCostsTheWorkSinceTheCheckpoint) {
   EXPECT_DOUBLE_EQ(result.sums.up_gpu_seconds, 16.0 * 127 - 8.0 * 15);
 }
 
-TEST(Replay, WithoutCheckpointsAFailureCostsEverything) {
+TEST(Replay, FailureWithoutCheckpointsLosesEverything) {
   Job job = whole("a", 0, 1, 100, 1000);
   ReplayOptions options = with(Backfill::none);
   options.failures = {{static_cast<NodeId>(0), Moment() + seconds(60), Moment() + seconds(61)}};
@@ -157,7 +158,7 @@ TEST(Replay, WithoutCheckpointsAFailureCostsEverything) {
   EXPECT_DOUBLE_EQ(result.jobs[0].lost_gpu_seconds, 8.0 * 60);
 }
 
-TEST(Replay, AFailureElsewhereHurtsNobody) {
+TEST(Replay, FailureOfAnIdleNodeDoesNotAffectRunningJobs) {
   std::vector<Job> jobs = {whole("a", 0, 1, 100), whole("b", 10, 1, 10)};
   ReplayOptions options = with(Backfill::none);
   options.keep_nodes = true;
@@ -171,7 +172,7 @@ TEST(Replay, AFailureElsewhereHurtsNobody) {
   EXPECT_EQ(result.jobs[0].failures, 0U);
 }
 
-// One server. The job that runs since 0 s is told to go at 25 s; a more important one of 20 s takes its place.
+// One server. The job running since 0 s is notified at 25 s; a higher-priority one of 20 s replaces it.
 struct Preempted {
   ReplayResult result;
   explicit Preempted(std::int64_t grace, bool on_notice) {
@@ -187,8 +188,8 @@ struct Preempted {
   }
 };
 
-TEST(Replay, APreemptedJobGoesOnFromItsCheckpoint) {
-  // Gone at 28 s, back at 48 s with the work of 20 s: 48 + 5 + 80.
+TEST(Replay, PreemptedJobResumesFromItsCheckpoint) {
+  // Stopped at 28 s, restarted at 48 s with the work of 20 s: 48 + 5 + 80.
   const ReplayResult result = Preempted(3, false).result;
   EXPECT_EQ(starts_of(result), (Seconds{0, 28}));
   EXPECT_EQ(result.preemptions, 1U);
@@ -198,20 +199,20 @@ TEST(Replay, APreemptedJobGoesOnFromItsCheckpoint) {
   EXPECT_DOUBLE_EQ(result.jobs[0].gpu_seconds, 8.0 * (28 + 85));
 }
 
-TEST(Replay, AVictimWithoutGraceIsGoneAtOnce) {
+TEST(Replay, VictimWithoutGraceStopsImmediately) {
   const ReplayResult result = Preempted(0, false).result;
   EXPECT_EQ(starts_of(result), (Seconds{0, 25}));
   EXPECT_EQ(result.jobs[0].end, Moment() + seconds(45 + 5 + 80));
 }
 
-TEST(Replay, ACheckpointOnNoticeSavesTheWork) {
+TEST(Replay, CheckpointOnNoticeSavesTheWork) {
   const ReplayResult result = Preempted(3, true).result;
   EXPECT_EQ(result.jobs[0].end, Moment() + seconds(48 + 5 + 72));
   EXPECT_DOUBLE_EQ(result.jobs[0].lost_gpu_seconds, 8.0 * 5);
 }
 
-// Four servers, an elastic job of 2 to 4. From 40 s to 60 s another takes two of them: 40 + 20 / 2 + 50 at full size.
-TEST(Replay, AnElasticJobSlowsDownAndSpeedsUp) {
+// Four servers, an elastic job of 2 to 4. From 40 s to 60 s another uses two of them: 40 + 20 / 2 + 50 at full size.
+TEST(Replay, ElasticJobSlowsDownAndSpeedsUp) {
   std::vector<Job> jobs = {whole("elastic", 0, 4, 100, 200), whole("other", 40, 2, 20)};
   jobs[0].min_tasks = 2;
   jobs[1].priority = 10;
@@ -285,7 +286,7 @@ TEST(Replay, TheSameTraceGivesTheSameHash) {
   const ReplayResult second = replay(servers(6), jobs, with(Backfill::reserved, 4));
   EXPECT_EQ(first.hash, second.hash);
   EXPECT_NE(first.hash, replay(servers(6), jobs, with(Backfill::none)).hash);
-  // In pieces it is the same replay.
+  // Replaying in steps yields the same result.
   Replay pieces(servers(6), jobs, with(Backfill::reserved, 4));
   for (std::int64_t at = 997; pieces.run_until(Moment() + seconds(at)); at += 997) {
     EXPECT_EQ(pieces.now(), Moment() + seconds(at));

@@ -14,7 +14,7 @@ namespace {
 
 using Align = Column::Align;
 
-constexpr std::size_t kTenantsShown = 8;  // to people; programs get all
+constexpr std::size_t kTenantsShown = 8;  // for people; programs get all
 
 std::string hours_text(double hours) {
   return hours >= 100 ? fmt::format("{:.0f}", hours) : fmt::format("{:.1f}", hours);
@@ -42,7 +42,7 @@ struct Measure {
   const char* key;
   const char* title;
   Unit unit;
-  int better;  // 1: more, -1: less, 0: neither
+  int better;  // 1: higher, -1: lower, 0: neither
   double (*value)(const ReplayMetrics&);
 };
 
@@ -88,7 +88,7 @@ std::vector<Measure> measures() {
   };
 }
 
-// People are spared the rows that say nothing: all zero, and not among the first ones.
+// Rows without information are hidden from people: all zero, and not among the first ones.
 bool says_something(const Measure& measure, const ReplayReport& report) {
   const std::string_view key = measure.key;
   if (measure.unit == Unit::time || key.starts_with("utilisation")) return true;  // JSON key (words: allow)
@@ -112,7 +112,7 @@ TableSection comparison_for_people(const ReplayReport& report) {
     const auto order = [&](double a, double b) { return measure.better > 0 ? a > b : a < b; };
     const double best = *std::min_element(values.begin(), values.end(), order);
     const std::string best_text = shown(best, measure.unit);
-    // Where all look the same there is no best.
+    // If all are the same there is no best.
     const bool differ = std::any_of(texts.begin(), texts.end(), [&](const std::string& t) { return t != best_text; });
     std::vector<Cell> row = {Cell(measure.title)};
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -148,7 +148,7 @@ TableSection comparison_for_programs(const ReplayReport& report) {
 
 Cell time_cell(double seconds) { return {seconds, span_text(seconds)}; }
 
-// One class after the other, the policies of each together: that is what is compared.
+// Grouped by class, with the policies of each class together for comparison.
 TableSection waits_table(const ReplayReport& report, std::string key, std::string title, std::string what,
                          std::vector<WaitFigures> ReplayMetrics::*classes, std::size_t most) {
   TableSection table{std::move(key), std::move(title), {}, {}};
@@ -289,7 +289,7 @@ Document replay_document(const ReplayReport& report, bool by_policy) {
 
 bool write_jobs(const ReplayReport& report, const ReplayRun& run, const Machine& machine,
                 const std::function<bool(std::string_view)>& write) {
-  // Divided, not multiplied: whole seconds stay whole.
+  // Divides instead of multiplying: whole seconds stay exact.
   const auto seconds_text = [](std::int64_t nanoseconds) {
     return fmt::format("{}", static_cast<double>(nanoseconds) / 1e9);
   };

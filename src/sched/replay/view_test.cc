@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-// Two servers: a small job, a gang that waits for it, and a stream of small ones behind.
+// Two servers: a small job, a gang that waits for it, and a stream of small jobs behind.
 struct Scene {
   std::shared_ptr<const Machine> machine;
   std::vector<Job> jobs;
@@ -58,7 +58,7 @@ struct Scene {
   }
 };
 
-TEST(ReplayView, TheBestIsMarkedAndPoliciesStandSideBySide) {
+TEST(ReplayView, BestIsMarkedAndPoliciesAreSideBySide) {
   const Scene scene({"fifo", "greedy", "easy"});
   const std::string text = write(replay_document(scene.report, false), {});
   EXPECT_THAT(text, HasSubstr("fifo"));
@@ -67,23 +67,23 @@ TEST(ReplayView, TheBestIsMarkedAndPoliciesStandSideBySide) {
   const Json json = Json::parse(write(replay_document(scene.report, true), {OutputFormat::json, false}));
   const Json& rows = json.at("policies");
   ASSERT_EQ(rows.size(), 3U);
-  // The gang starts at 3600 s where it has a reservation, and after the last small job where it has none.
+  // The gang starts at 3600 s with a reservation, and after the last small job without one.
   EXPECT_LT(rows[2].at("wait_longest_s").get<double>(), 3600 + 3600);
   EXPECT_GT(rows[1].at("wait_longest_s").get<double>(), 390'000);
   EXPECT_EQ(rows[0].at("policy"), "fifo");
 }
 
-TEST(ReplayView, StarvationIsFoundAndExplained) {
+TEST(ReplayView, StarvationIsDetectedAndExplained) {
   const Scene scene({"greedy"});
   EXPECT_THAT(replay_findings(scene.report), ::testing::Contains(HasSubstr("gang (16 GPUs, tenant <big>) waited")));
   EXPECT_THAT(replay_findings(Scene({"easy"}).report), ::testing::Each(Not(HasSubstr("gang"))));
 }
 
-TEST(ReplayView, StrictOrderIsBlamedForIdleGpus) {
+TEST(ReplayView, StrictOrderIsReportedAsCauseOfIdleGpus) {
   EXPECT_THAT(replay_findings(Scene({"fifo"}, 7200).report), ::testing::Contains(HasSubstr("Strict order")));
 }
 
-TEST(ReplayView, OneLineAJob) {
+TEST(ReplayView, OneLinePerJob) {
   const Scene scene({"easy"});
   std::string text;
   ASSERT_TRUE(write_jobs(scene.report, scene.report.runs[0], *scene.machine, [&](std::string_view piece) {
@@ -106,7 +106,7 @@ TEST(ReplayView, OneLineAJob) {
   EXPECT_EQ(lines, scene.jobs.size());
 }
 
-TEST(ReplayView, SpansAsPeopleSayThem) {
+TEST(ReplayView, DurationsAreHumanReadable) {
   EXPECT_EQ(span_text(0), "0 s");
   EXPECT_EQ(span_text(4.25), "4.2 s");
   EXPECT_EQ(span_text(45), "45 s");
@@ -129,7 +129,7 @@ TEST(ReplayPage, EscapesNamesAndHasAllPlots) {
   EXPECT_EQ(page.find("<?xml"), std::string::npos);
 }
 
-TEST(ReplayPage, AnEmptyReplayHasAPictureToo) {
+TEST(ReplayPage, EmptyReplayHasPlots) {
   ReplayReport report;
   report.runs.resize(1);
   EXPECT_THAT(replay_picture(report), HasSubstr("<svg"));

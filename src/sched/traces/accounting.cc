@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::int64_t kMaxCpus = 100'000'000;
 
-// How tables that went through pandas or Slurm write that there is nothing.
+// How tables exported by pandas or Slurm represent a missing value.
 bool is_none(const Cell& cell) {
   constexpr std::array<std::string_view, 6> words = {"", "None", "nan", "NaN", "NaT", "Unknown"};
   return std::find(words.begin(), words.end(), cell.text()) != words.end();
 }
 
-// The servers the job had, where they share its GPUs evenly; else as few as can.
+// The servers the job had, if its GPUs divide evenly among them; otherwise as few as possible.
 Split split_over(std::int32_t gpus, std::int32_t nodes, std::int32_t node_gpus) {
   if (nodes > 0 && gpus % nodes == 0 && gpus / nodes <= node_gpus) return {nodes, gpus / nodes};
   return split_gpus(gpus, node_gpus);
@@ -22,7 +22,7 @@ Split split_over(std::int32_t gpus, std::int32_t nodes, std::int32_t node_gpus) 
 
 enum class Span { known, never_started, not_ended, backwards, failed };
 
-// From start to end. A `duration` counts only where a time is missing: in Acme's Kalos it runs from the submission.
+// From start to end. `duration` is used only if a time is missing: in Acme's Kalos it starts at the submission.
 Span read_span(const TraceTable& table, const AccountingColumns& at, Duration& run_time, CellReader& cells) {
   const Cell begin = table.cell(at.started);
   const Cell end = table.cell(at.ended);

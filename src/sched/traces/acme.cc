@@ -5,7 +5,7 @@
 namespace weft::sched {
 namespace {
 
-// The paper's scheduler keeps most servers for pretraining and gives evaluation what is left over.
+// The paper's scheduler reserves most servers for pretraining and runs evaluation on the rest.
 std::int32_t priority_of(std::string_view type) {
   if (type == "Pretrain") return 2;
   return type == "Evaluation" ? 0 : 1;
@@ -13,8 +13,8 @@ std::int32_t priority_of(std::string_view type) {
 
 }  // namespace
 
-// trace_seren.csv and trace_kalos.csv of Acme (Hu et al., NSDI 2024; github.com/InternLM/AcmeTrace): a row a job of the
-// development of language models. Its type stands for the tenant: quotas went by it, and the trace has no group.
+// trace_seren.csv and trace_kalos.csv of Acme (Hu et al., NSDI 2024; github.com/InternLM/AcmeTrace): one row per job of
+// language model development. The type is used as the tenant: quotas were by type, and the trace has no group.
 std::optional<Workload> read_acme(const TraceInput& input, TraceBuilder& builder) {
   CellReader& cells = builder.cells();
   TraceTable table(input.file, *input.sources, cells.diagnostics());
@@ -31,7 +31,7 @@ std::optional<Workload> read_acme(const TraceInput& input, TraceBuilder& builder
     }
     job.tenant = table.cell(type).field.str();
     job.priority = priority_of(job.tenant);
-    // A pod is what runs on one server.
+    // A pod runs on one server.
     if (const Cell cell = table.cell(memory); !cell.empty()) {
       std::int32_t milli = 0;
       constexpr std::int64_t bytes_of_milli = 1'000'000;  // a thousandth of a GB

@@ -79,7 +79,7 @@ void TraceBuilder::add(Job job, const SourceLocation& place) {
   workload.jobs.push_back(std::move(job));
 }
 
-// A whole second as the origin keeps the fractions as they were written.
+// A whole second as the origin preserves the fractions as written.
 void TraceBuilder::rebase() {
   if (!calendar_ || workload.jobs.empty()) return;
   const auto first = std::min_element(workload.jobs.begin(), workload.jobs.end(), earlier);
@@ -99,7 +99,7 @@ void TraceBuilder::order() {
 }
 
 void TraceBuilder::name_apart() {
-  std::unordered_map<std::string_view, std::int64_t> seen;  // how often; never walked, so its order does not matter
+  std::unordered_map<std::string_view, std::int64_t> seen;  // how often; never iterated, so its order does not matter
   seen.reserve(workload.jobs.size());
   std::vector<std::pair<std::size_t, std::int64_t>> again;
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {

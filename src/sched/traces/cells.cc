@@ -11,13 +11,13 @@ namespace {
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kMaxDigits = 18;  // below 2^63
 
-// What a message quotes of a cell: enough to know it by.
+// The part of a cell that a message quotes: enough to identify it.
 std::string shown(std::string_view text) {
   constexpr std::size_t most = 40;
   return text.size() <= most ? std::string(text) : std::string(text.substr(0, most)) + "...";
 }
 
-// `count` digits at `at`, which moves on; -1 where there are not so many.
+// Parses `count` digits at `at` and advances it; -1 if there are fewer.
 std::int64_t digits_at(std::string_view text, std::size_t& at, std::size_t count) {
   if (text.size() < at + count) return -1;
   std::int64_t value = 0;
@@ -36,20 +36,20 @@ bool take(std::string_view text, std::size_t& at, std::string_view one_of) {
 
 bool is_leap(std::int64_t year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
 
-// Days from 1970-01-01; -1 for a day that is not on the calendar. Years 1970 to 2200.
+// Days since 1970-01-01; -1 for a date that does not exist. Years 1970 to 2200.
 std::int64_t days_from_1970(std::int64_t year, std::int64_t month, std::int64_t day) {
   constexpr int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1) return -1;
   const std::int64_t most = lengths[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
   if (day > most) return -1;
   const std::int64_t past = year - 1;
-  // 719,162 days lie between 0001-01-01 and 1970-01-01 in the Gregorian calendar.
+  // There are 719,162 days between 0001-01-01 and 1970-01-01 in the Gregorian calendar.
   std::int64_t days = past * 365 + past / 4 - past / 100 + past / 400 - 719'162;
   for (std::int64_t m = 1; m < month; ++m) days += lengths[m - 1] + (m == 2 && is_leap(year) ? 1 : 0);
   return days + day - 1;
 }
 
-// Seconds east of UTC at the end of a time; nothing where there is something else.
+// UTC offset in seconds at the end of a time; none if something else follows.
 std::optional<std::int64_t> offset_at(std::string_view text, std::size_t at) {
   if (at == text.size()) return 0;
   if (text.substr(at) == "Z" || text.substr(at) == "z") return 0;
@@ -73,7 +73,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, int digits) {
   }
   std::int64_t value = 0;
   int used = 0;       // digits of the result that are not leading zeros
-  int fraction = -1;  // digits behind the point; -1 before it
+  int fraction = -1;  // digits after the point; -1 before it
   bool any = false;
   for (const char c : text) {
     if (c == '.' && fraction < 0) {
@@ -82,7 +82,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, int digits) {
     }
     if (!is_digit(c)) return std::nullopt;
     any = true;
-    if (fraction >= digits) continue;  // finer than asked for
+    if (fraction >= digits) continue;  // finer than requested
     if (value != 0 || c != '0') ++used;
     if (used > kMaxDigits) return std::nullopt;
     value = value * 10 + (c - '0');
@@ -178,7 +178,7 @@ bool CellReader::milli(const Cell& cell, std::int64_t least, std::int64_t most, 
 }
 
 bool CellReader::seconds(const Cell& cell, Duration& value) {
-  // Nine digits behind the point leave nine before it, so whole seconds and their fraction are read apart.
+  // Nine digits after the point leave nine before it, so whole seconds and their fraction are parsed separately.
   const std::string_view text = cell.text();
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::optional<std::int64_t> number =

@@ -17,10 +17,10 @@ TEST(TraceCells, Decimals) {
   for (const char* text : {"", "-", ".", "1e3", "1,5", " 1", "0x1", "1.2.3", "1000000000000000000", "inf", "--1"}) {
     EXPECT_EQ(parse_decimal(text, 0), std::nullopt) << text;
   }
-  EXPECT_EQ(parse_decimal("1000000000000000", 3), std::nullopt);  // 19 digits with its thousandths
+  EXPECT_EQ(parse_decimal("1000000000000000", 3), std::nullopt);  // 19 digits including the thousandths
 }
 
-// Seconds since 1970 from the calendar of Python's datetime.
+// Seconds since 1970, as computed by Python's datetime.
 TEST(TraceCells, Times) {
   constexpr std::int64_t second = 1'000'000'000;
   EXPECT_EQ(parse_time("1970-01-01 00:00:00"), 0);

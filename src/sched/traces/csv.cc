@@ -19,7 +19,7 @@ std::string CsvField::str() const {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     out += text[i];
-    if (text[i] == '"') ++i;  // its twin
+    if (text[i] == '"') ++i;  // the second quote of the pair
   }
   return out;
 }
@@ -43,10 +43,10 @@ bool CsvReader::next() {
   return false;
 }
 
-// On return at_ stands before the line end, so that end() is the end of this row.
+// On return at_ is before the line end, so end() is the end of this row.
 bool CsvReader::read_row() {
   row_.clear();
-  if (started_ && text_[at_] == '\n') {  // of the row before
+  if (started_ && text_[at_] == '\n') {  // of the previous row
     ++at_;
     ++line_;
     line_start_ = at_;

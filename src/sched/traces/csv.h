@@ -1,6 +1,6 @@
-// Rows of a CSV text (RFC 4180: commas, fields in double quotes, "" for a quote inside them) as views into it, each
-// with the line and column where it stands. Lines may end in CRLF; blank ones are passed over. Knows nothing of what
-// the columns mean.
+// CSV parser (RFC 4180: commas, fields in double quotes, "" for a quote inside them). Fields are views into the text,
+// each with its line and column. Lines may end in CRLF; blank lines are skipped. Independent of the meaning of the
+// columns.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,15 @@
 
 namespace weft::sched {
 
-// A row of more is a mistake, or an attack on our memory.
+// A row with more fields is an error, or an attempt to exhaust memory.
 inline constexpr std::size_t kMaxFields = 1000;
 
 struct CsvField {
-  std::string_view
-      text;  // without its quotes; "" inside is still doubled (see `doubled`). Not quoted: no blanks around
+  std::string_view text;  // without quotes; "" inside is still doubled (see `doubled`). Unquoted: trimmed
   SourceLocation place;
   bool doubled = false;
 
-  // The text as it was meant.
+  // The unescaped text.
   [[nodiscard]] std::string str() const;
 };
 
@@ -32,8 +31,8 @@ class CsvReader {
   CsvReader(FileId file, std::string_view text, Diagnostics& diagnostics)
       : text_(text), diagnostics_(&diagnostics), file_(file) {}
 
-  // Moves to the next row that has anything in it. False at the end, and after a mistake in the quotes or a
-  // row without end, which is reported: what follows cannot be told apart.
+  // Moves to the next non-empty row. False at the end, and after a quoting error or an unterminated row, which is
+  // reported: the rest cannot be parsed.
   bool next();
   [[nodiscard]] std::span<const CsvField> row() const { return row_; }
   // Where the row begins, and where it ends.

@@ -8,7 +8,7 @@
 namespace weft::sched {
 namespace {
 
-// "line:column text" of every field, rows apart by "|".
+// "line:column text" of every field, rows separated by "|".
 std::string read_all(std::string_view text, std::string* said = nullptr) {
   Diagnostics diagnostics;
   CsvReader csv(1, text, diagnostics);
@@ -27,14 +27,14 @@ std::string read_all(std::string_view text, std::string* said = nullptr) {
   return out;
 }
 
-TEST(TraceCsv, ReadsFieldsWithTheirPlaces) {
+TEST(TraceCsv, ReadsFieldsWithTheirLocations) {
   EXPECT_EQ(read_all("a,bc,\n1,,2"), "1:1 a 1:3 bc 1:6  | 2:1 1 2:3  2:4 2 ");
   EXPECT_EQ(read_all("a\r\nb\r\n"), "1:1 a | 2:1 b ");
   EXPECT_EQ(read_all(" a , b\t,c "), "1:2 a 1:6 b 1:9 c ");
   EXPECT_EQ(read_all(","), "1:1  1:2  ");
 }
 
-TEST(TraceCsv, PassesOverBlankLines) {
+TEST(TraceCsv, SkipsBlankLines) {
   EXPECT_EQ(read_all(""), "");
   EXPECT_EQ(read_all("\n\n \r\n"), "");
   EXPECT_EQ(read_all("\n\na\n  \n\nb\n\n"), "3:1 a | 6:1 b ");
@@ -47,7 +47,7 @@ TEST(TraceCsv, ReadsQuotedFields) {
   EXPECT_EQ(read_all("\"\"\"\",x"), "1:2 \" 1:6 x ");
 }
 
-TEST(TraceCsv, SaysWhereAQuoteIsWrong) {
+TEST(TraceCsv, ReportsTheLocationOfQuotingErrors) {
   std::string said;
   EXPECT_EQ(read_all("a\nb,\"c\nd", &said), "1:1 a ");
   EXPECT_EQ(said, "2:3 a quoted field is not closed");
@@ -56,7 +56,7 @@ TEST(TraceCsv, SaysWhereAQuoteIsWrong) {
   EXPECT_EQ(said, "1:4 text follows the end of a quoted field");
 }
 
-TEST(TraceCsv, StopsAtARowWithoutEnd) {
+TEST(TraceCsv, StopsAtAnUnterminatedRow) {
   EXPECT_EQ(read_all(std::string(kMaxFields - 1, ',')).substr(0, 8), "1:1  1:2");
   std::string said;
   EXPECT_EQ(read_all(std::string(kMaxFields, ','), &said), "");

@@ -1,4 +1,4 @@
-// For the tests of trace readers: a text read as a trace, and what was said about it.
+// Fixture for tests of trace readers: parses a text as a trace and collects the diagnostics.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -2,8 +2,8 @@
 
 namespace weft::sched {
 
-// cluster_log.csv of SenseTime's Helios (Hu et al., SC 2021; github.com/S-Lab-System-Group/HeliosData): a row a job of
-// Slurm, the virtual cluster is its tenant.
+// cluster_log.csv of SenseTime's Helios (Hu et al., SC 2021; github.com/S-Lab-System-Group/HeliosData): one row per
+// Slurm job; the virtual cluster is its tenant.
 std::optional<Workload> read_helios(const TraceInput& input, TraceBuilder& builder) {
   TraceTable table(input.file, *input.sources, builder.cells().diagnostics());
   if (!table.open()) return std::nullopt;

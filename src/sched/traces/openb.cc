@@ -8,12 +8,12 @@ namespace weft::sched {
 namespace {
 
 struct Columns {
-  int name, cpu, memory, gpus, gpu_milli;      // needed
-  int spec, qos, created, deleted, scheduled;  // absent in the variants that only serve for packing
+  int name, cpu, memory, gpus, gpu_milli;      // required
+  int spec, qos, created, deleted, scheduled;  // absent in the variants made for packing only
 };
 
-// The four classes of the trace, the more urgent the higher: BE is best effort, LS latency-sensitive (README of
-// cluster-trace-gpu-v2023); Burstable and Guaranteed are those of Kubernetes. Only the lower two give way to others.
+// The four classes of the trace, more urgent is higher: BE is best effort, LS latency-sensitive (README of
+// cluster-trace-gpu-v2023); Burstable and Guaranteed are those of Kubernetes. Only the lower two can be preempted.
 void set_class(const Cell& qos, Job& job, CellReader& cells) {
   const std::string_view text = qos.text();
   if (text.empty() || text == "BE") {
@@ -28,7 +28,7 @@ void set_class(const Cell& qos, Job& job, CellReader& cells) {
   }
 }
 
-// True where the pod was scheduled or the trace does not say.
+// True if the pod was scheduled or the trace does not tell.
 bool set_times(const TraceTable& table, const Columns& at, Job& job, CellReader& cells) {
   if (at.created < 0) return true;
   Duration created{};
@@ -132,7 +132,7 @@ std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources, std
       }
     }
     if (cells.take_failure()) continue;
-    labels.push_back({node.name, {}, {}, {}});  // each an NVLink domain of its own; the trace says no more
+    labels.push_back({node.name, {}, {}, {}});  // each an NVLink domain of its own; the trace has no topology
     nodes.push_back(std::move(node));
   }
   if (diagnostics.has_errors()) return std::nullopt;

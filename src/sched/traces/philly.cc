@@ -6,8 +6,8 @@
 
 namespace weft::sched {
 
-// A row a job of Microsoft's Philly trace (Jeon et al., ATC 2019), as simulators pass it on: when it was submitted, how
-// long it ran, how many GPUs, and its virtual cluster.
+// Microsoft's Philly trace (Jeon et al., ATC 2019) in the form used by simulators, one row per job: submission time,
+// run time, GPUs and virtual cluster.
 std::optional<Workload> read_philly(const TraceInput& input, TraceBuilder& builder) {
   CellReader& cells = builder.cells();
   TraceTable table(input.file, *input.sources, cells.diagnostics());

@@ -1,5 +1,5 @@
-// What the readers of the trace forms share: typed cells with their errors, a table with named columns, and the
-// gathering of jobs into a Workload. Internal to the readers.
+// Shared parts of the trace readers: typed cells with their errors, a table with named columns, and the collection of
+// jobs into a Workload. Internal to the readers.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace weft::sched {
 
-// A time or a length of time beyond this is a mistake: a hundred years of 365.25 days.
+// Times and durations beyond this are errors: a hundred years of 365.25 days.
 inline constexpr std::int64_t kMaxSeconds = 3'155'760'000;
-inline constexpr std::size_t kMaxJobs = 5'000'000;  // of one trace; Helios, the largest published, has 3.4 million
-inline constexpr std::size_t kMaxModels = 64;       // bits of Request::models and Request::pools
-inline constexpr std::int64_t kMaxMilli = 2'147'483'647;  // what a Milli or a number of MiB can be
+inline constexpr std::size_t kMaxJobs = 5'000'000;        // per trace; Helios, the largest published, has 3.4 million
+inline constexpr std::size_t kMaxModels = 64;             // bits of Request::models and Request::pools
+inline constexpr std::int64_t kMaxMilli = 2'147'483'647;  // maximum of a Milli or of a number of MiB
 
-// A value where it stands in the file, and the column or key it belongs to.
+// A value with its location in the file, and its column or key.
 struct Cell {
   std::string_view name;
   CsvField field;
@@ -31,24 +31,24 @@ struct Cell {
   [[nodiscard]] std::string_view text() const { return field.text; }
 };
 
-// Reads cells; what is wrong goes to the diagnostics, and the value given stays as it was.
+// Parses cells; errors go to the diagnostics, and the value passed in stays unchanged.
 class CellReader {
  public:
   explicit CellReader(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
 
-  // A whole number; a fraction of zeros ("8.0", as spreadsheets write) is allowed.
+  // An integer; a fraction of zeros ("8.0", as spreadsheets write) is allowed.
   bool whole(const Cell& cell, std::int64_t least, std::int64_t most, std::int64_t& value);
   bool whole(const Cell& cell, std::int64_t least, std::int64_t most, std::int32_t& value);
-  // A decimal number in thousandths, rounded down to them.
+  // A decimal number in thousandths, rounded down.
   bool milli(const Cell& cell, std::int64_t least, std::int64_t most, std::int32_t& value);
-  // A number of seconds, not negative.
+  // A non-negative number of seconds.
   bool seconds(const Cell& cell, Duration& value);
-  // 2017-09-04 10:30:41, with T for the blank, a fraction and Z or +08:00 where given: nanoseconds since 1970, UTC.
-  // A time without an offset is taken as UTC.
+  // 2017-09-04 10:30:41, optionally with T instead of the space, a fraction, and Z or +08:00: nanoseconds since 1970,
+  // UTC. A time without an offset is assumed to be UTC.
   bool time(const Cell& cell, std::int64_t& nanoseconds);
   void error(const Cell& cell, std::string message, std::string hint = {});
 
-  // Whether anything was wrong since the last call.
+  // Whether there was an error since the last call.
   bool take_failure() { return std::exchange(failed_, false); }
   [[nodiscard]] Diagnostics& diagnostics() { return *diagnostics_; }
 
@@ -57,7 +57,7 @@ class CellReader {
   bool failed_ = false;
 };
 
-// A decimal number as a count of 10^-digits, rounded down; nothing where it is none or too large for 18 digits.
+// A decimal number as a count of 10^-digits, rounded down; none if it is invalid or too large for 18 digits.
 [[nodiscard]] std::optional<std::int64_t> parse_decimal(std::string_view text, int digits);
 // As CellReader::time.
 [[nodiscard]] std::optional<std::int64_t> parse_time(std::string_view text);
@@ -68,16 +68,16 @@ class TraceTable {
   TraceTable(FileId file, const Sources& sources, Diagnostics& diagnostics)
       : csv_(file, sources.text(file), diagnostics), diagnostics_(&diagnostics), file_(file) {}
 
-  // Reads the header. False, and says so, where there is none or a column is named twice.
+  // Reads the header. False, with a diagnostic, if there is none or a column name is repeated.
   bool open();
   [[nodiscard]] const std::vector<CsvField>& header() const { return header_; }
-  // The number of a column, or -1.
+  // The index of a column, or -1.
   [[nodiscard]] int find(std::string_view name) const;
-  // The same; says that it is missing.
+  // The same; reports a missing column.
   [[nodiscard]] int need(std::string_view name);
-  // The next row with as many fields as the header has; others are reported and passed over.
+  // The next row with as many fields as the header; others are reported and skipped.
   bool next();
-  // A cell of the row; an empty one at the start of the row for column -1.
+  // A cell of the row; for column -1 an empty one at the start of the row.
   [[nodiscard]] Cell cell(int column) const;
   [[nodiscard]] const SourceLocation& start() const { return csv_.start(); }
 
@@ -88,15 +88,15 @@ class TraceTable {
   FileId file_;
 };
 
-// GPUs of a job as equal tasks of at most `node_gpus` each: one task where they fit on a server, else the largest
-// divisor of `gpus` that fits (16 is 2 x 8, 12 is 2 x 6, 11 is 11 x 1).
+// GPUs of a job as equal tasks of at most `node_gpus` each: one task if they fit on a server, else the largest divisor
+// of `gpus` that fits (16 is 2 x 8, 12 is 2 x 6, 11 is 11 x 1).
 struct Split {
   std::int32_t tasks = 1;
   std::int32_t gpus = 0;
 };
 [[nodiscard]] Split split_gpus(std::int32_t gpus, std::int32_t node_gpus);
 
-// Gathers the jobs of a trace.
+// Collects the jobs of a trace.
 class TraceBuilder {
  public:
   TraceBuilder(const TraceOptions& options, Diagnostics& diagnostics) : options_(&options), cells_(diagnostics) {}
@@ -105,17 +105,17 @@ class TraceBuilder {
   [[nodiscard]] const TraceOptions& options() const { return *options_; }
   Workload workload;
 
-  // The bits of names such as "A|B"; 0 for "". Names are learned as they come.
+  // The bits of names such as "A|B"; 0 for "". New names are added.
   std::uint64_t bits(const Cell& cell, std::vector<std::string>& names);
-  // A time on the calendar; finish() makes it count from the first submission.
+  // A calendar time; finish() makes it relative to the first submission.
   void submitted_at(Job& job, std::int64_t nanoseconds);
-  // Takes the job, unless something was wrong with the cells read for it or is with itself: counts, control characters
-  // in a name (which would break the tables it is shown in), one job too many.
+  // Adds the job, unless its cells had errors or the job itself is invalid: counts, control characters in a name (they
+  // would break tables that show it), too many jobs.
   void add(Job job, const SourceLocation& place);
   void skip(const char* why) { ++skipped_[why]; }
   void note(std::string text) { workload.notes.push_back(std::move(text)); }
 
-  // Orders by submission, makes names unique, sets limits, adds notes. Nothing where there were errors.
+  // Sorts by submission, makes names unique, sets limits, adds notes. None if there were errors.
   std::optional<Workload> finish(bool unique_names);
 
  private:
@@ -131,7 +131,7 @@ class TraceBuilder {
   bool full_ = false;
 };
 
-// One for each form. The text is that of `file`.
+// Input of the trace readers, one reader per format. The text is that of `file`.
 struct TraceInput {
   FileId file;
   const Sources* sources;
@@ -141,25 +141,25 @@ std::optional<Workload> read_philly(const TraceInput& input, TraceBuilder& build
 std::optional<Workload> read_helios(const TraceInput& input, TraceBuilder& builder);
 std::optional<Workload> read_acme(const TraceInput& input, TraceBuilder& builder);
 std::optional<Workload> read_swf(const TraceInput& input, TraceBuilder& builder);
-// A CSV with a header, or one JSON object a line.
+// A CSV with a header, or one JSON object per line.
 std::optional<Workload> read_weft(const TraceInput& input, TraceBuilder& builder);
 
-// What weft's own form may name, in the order of its documentation.
+// Columns of weft's own format, in the order of its documentation.
 [[nodiscard]] const std::vector<std::string_view>& weft_columns();
 // Whether a line has the 18 numbers of a job in the Standard Workload Format.
 [[nodiscard]] bool looks_like_swf(std::string_view line);
 
-// The columns that the accounting of Slurm clusters has in common (Helios, Acme).
+// The columns that the accounting data of Slurm clusters (Helios, Acme) have in common.
 struct AccountingColumns {
   int name, user, gpus, cpus, nodes, submitted, started, ended, duration;
 };
-// Nothing, and says so, where one that is needed is missing.
+// None, with a diagnostic, if a required one is missing.
 [[nodiscard]] std::optional<AccountingColumns> accounting_columns(TraceTable& table);
-// Fills in the job of the row; false where the row is left out, which is counted.
+// Fills in the job of the row; false if the row is skipped, which is counted.
 bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& job, TraceBuilder& builder);
 
-// The shape of a MIG profile by its name, from the GPUs of the catalog that have it: those among `models` (GPU ids
-// with | between) where one is, else all. They must agree. The error's `where` is a hint.
+// The shape of a MIG profile by its name, from the catalog GPUs that have it: those among `models` (GPU ids separated
+// by |) if any do, else all. They must agree. The error's `where` is a hint.
 [[nodiscard]] Result<MigShape> mig_named(std::string_view profile, std::string_view models);
 
 }  // namespace weft::sched

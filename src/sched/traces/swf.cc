@@ -8,7 +8,7 @@
 namespace weft::sched {
 namespace {
 
-// The 18 fields of version 2.2 (Feitelson, Parallel Workloads Archive); -1 is "not known".
+// The 18 fields of version 2.2 (Feitelson, Parallel Workloads Archive); -1 is "unknown".
 struct Field {
   enum Column : std::size_t {
     number,
@@ -49,7 +49,8 @@ constexpr std::array<std::string_view, 18> kNames = {"job number",
                                                      "partition",
                                                      "preceding job",
                                                      "think time"};
-constexpr std::int64_t kPartial[] = {2, 3, 4};  // parts of a job that was swapped out; the whole has its own line
+constexpr std::int64_t kPartial[] = {
+    2, 3, 4};  // partial executions of a job that was swapped out; the whole job has its own line
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -114,7 +115,7 @@ class SwfReader {
   }
 
   [[nodiscard]] bool known(Field::Column field) const { return cells_[field].text() != "-1"; }
-  // A whole number of at least 0, or -1 for "not known".
+  // A non-negative integer, or -1 for "unknown".
   bool whole(Field::Column field, std::int64_t most, std::int64_t& value) {
     return builder_->cells().whole(cells_[field], -1, most, value);
   }

@@ -12,7 +12,7 @@ constexpr std::int64_t kMib = 1 << 20;
 constexpr std::int64_t kGib = 1 << 30;
 constexpr std::int64_t kMaxPriority = 1'000'000'000;
 
-// A row on its way to a job: what is settled only when all its cells are read.
+// A row being parsed into a job: what can be resolved only after all its cells are read.
 struct WeftRow {
   Job job;
   TraceBuilder* builder = nullptr;
@@ -59,7 +59,7 @@ void read_duration(WeftRow& row, const Cell& cell, Duration& value) {
   }
 }
 
-// In units of `unit` bytes, rounded up. A bare number would be bytes, which nobody means.
+// In units of `unit` bytes, rounded up. A bare number would be bytes, which is never intended.
 void read_bytes(WeftRow& row, const Cell& cell, std::int64_t unit, std::int32_t& value) {
   const Result<Bytes> bytes = parse_bytes(cell.text());
   if (!bytes.ok()) return cells_of(row).error(cell, bytes.error().message);
@@ -102,7 +102,7 @@ struct Column {
   void (*read)(WeftRow&, const Cell&);
 };
 
-// `cell` is never empty: an empty one leaves what a job has by default.
+// `cell` is never empty: an empty one keeps the job's default.
 constexpr Column kColumns[] = {
     {"name", [](WeftRow& row, const Cell& cell) { read_text(cell, row.job.name); }},
     {"tenant", [](WeftRow& row, const Cell& cell) { read_text(cell, row.job.tenant); }},
@@ -195,7 +195,7 @@ class WeftReader {
   }
 
  private:
-  // Seconds from the start of the trace, or a time on the calendar; all rows the same.
+  // Seconds from the start of the trace, or a calendar time; the same kind in all rows.
   void set_submission(WeftRow& row, const SourceLocation& place) {
     CellReader& cells = builder_->cells();
     const bool calendar = row.submit.text().find_first_of("-T", 1) != std::string_view::npos;
@@ -251,7 +251,7 @@ std::optional<Workload> read_csv(const TraceInput& input, TraceBuilder& builder)
   return builder.finish(false);
 }
 
-// One line of JSON lines. It is read as a file of its own, and what is found there moved to where the line stands.
+// One line of JSON lines. Parsed as a separate file; diagnostics are moved to the position of the line.
 class JsonLine {
  public:
   JsonLine(FileId file, std::uint32_t line, std::string_view text, Diagnostics& diagnostics)
@@ -262,7 +262,7 @@ class JsonLine {
     root_ = parse_json(sources, sources.add({}, std::string(text)), own, limits);
     for (Diagnostic each : own.sorted()) {
       each.place = moved(each.place);
-      // Of a key that comes twice one would be lost.
+      // Of a repeated key, one value would be lost.
       each.severity = Severity::error;
       diagnostics.add(std::move(each));
       root_.reset();
@@ -282,7 +282,7 @@ class JsonLine {
   std::optional<YamlNode> root_;
 };
 
-// A scalar, or a list of them with | between; false where it is neither.
+// A scalar, or a list of them joined with |; false if it is neither.
 bool text_of(const YamlNode& node, std::string& text) {
   if (node.kind == YamlNode::Kind::scalar) text = node.scalar;
   if (node.kind != YamlNode::Kind::sequence) return node.kind != YamlNode::Kind::mapping;
@@ -299,7 +299,7 @@ void take_object(const JsonLine& line, WeftReader& reader, CellReader& cells) {
   const SourceLocation place = line.moved(root.place);
   if (root.kind != YamlNode::Kind::mapping) return cells.diagnostics().error(place, "the line is not a JSON object");
   WeftRow row = reader.start();
-  std::vector<std::string> texts(root.entries.size());  // what the cells of the row look into
+  std::vector<std::string> texts(root.entries.size());  // the cells of the row are views into these
   for (std::size_t i = 0; i < root.entries.size(); ++i) {
     const YamlEntry& entry = root.entries[i];
     const Column* column = column_named(entry.key);

@@ -8,7 +8,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Every column once, in an order of its own.
+// Every column once, in arbitrary order.
 const std::string kFullCsv =
     "tenant,name,user,priority,submit,tasks,min_tasks,gpus,cpus,memory,functions,scratch,models,pools,required,"
     "preferred,preference_wait,segment,segment_level,run_time,limit,preemptible,inference,grace,checkpoint_interval,"
@@ -65,9 +65,9 @@ TEST_P(WeftForms, EveryColumnIsRead) {
 
 INSTANTIATE_TEST_SUITE_P(Both, WeftForms, testing::Values(kFullCsv, kFullJson));
 
-TEST(WeftTrace, AShortTableIsEnough) {
+TEST(WeftTrace, MinimalTableIsAccepted) {
   const TraceRead read = read_trace("gpus,run_time\n8,1h\n,\n4,\n");
-  // A row of commas asks for nothing.
+  // A row of commas requests nothing.
   EXPECT_THAT(read.errors(), ElementsAre("3:1 a task requests no GPU, no CPU and no memory"));
   const TraceRead good = read_trace("gpus,run_time\n8,1h\n\n4,\n");
   ASSERT_TRUE(good.workload);
@@ -75,7 +75,7 @@ TEST(WeftTrace, AShortTableIsEnough) {
   EXPECT_EQ(good.workload->jobs[1].run_time, kUnlimited);
 }
 
-TEST(WeftTrace, ServicesAndPartsOfGpus) {
+TEST(WeftTrace, ServicesAndGpuFractions) {
   const TraceRead read = read_trace(
       "name,inference,gpu_milli,gpus,mig,mig_slices,mig_starts,models\n"
       "serve,yes,250,,,,,\n"
@@ -89,7 +89,7 @@ TEST(WeftTrace, ServicesAndPartsOfGpus) {
   EXPECT_FALSE(jobs[0].preemptible);
   EXPECT_EQ(jobs[0].task.gpus, 1);
   EXPECT_EQ(jobs[0].task.gpu_milli, 250);
-  // Slices and starts as NVIDIA's MIG user guide has them.
+  // Slices and starts as in NVIDIA's MIG user guide.
   EXPECT_EQ(jobs[1].task.mig, (MigShape{1, 0b0111'1111}));
   EXPECT_EQ(jobs[1].task.gpus, 1);
   EXPECT_EQ(jobs[2].task.mig, (MigShape{2, 0b0001'0101}));
@@ -98,7 +98,7 @@ TEST(WeftTrace, ServicesAndPartsOfGpus) {
   EXPECT_EQ(jobs[4].task.mig.slices, 2);
 }
 
-TEST(WeftTrace, MigProfilesThatCannotBeTold) {
+TEST(WeftTrace, InvalidMigProfilesAreErrors) {
   const TraceRead read = read_trace("mig,mig_slices,mig_starts\n1g.11gb,,\n1g.35gb,,\n1g.10gb,1,0\n,2,9\n,3,7\n");
   EXPECT_THAT(read.errors(),
               ElementsAre("2:1 no GPU has the MIG profile `1g.11gb`",
@@ -110,7 +110,7 @@ TEST(WeftTrace, MigProfilesThatCannotBeTold) {
   EXPECT_EQ(read.hints()[1], "name the GPU in `models`");
 }
 
-TEST(WeftTrace, TimesOnTheCalendar) {
+TEST(WeftTrace, CalendarTimes) {
   const TraceRead read = read_trace("gpus,submit\n1,2024-05-01T10:00:00+02:00\n1,2024-05-01 07:59:30.5\n");
   ASSERT_TRUE(read.workload) << read.said();
   EXPECT_EQ(read.workload->jobs[0].submitted, Moment(kSecond / 2));
@@ -124,7 +124,7 @@ TEST(WeftTrace, TimesOnTheCalendar) {
               ElementsAre("2:3 `submit` is not a time: `2024-05-32`"));
 }
 
-TEST(WeftTrace, UnknownColumnsAreErrorsWithAGuess) {
+TEST(WeftTrace, UnknownColumnsAreErrorsWithASuggestion) {
   const TraceRead csv = read_trace("name,gpsu,color\nx,8,red\n");
   EXPECT_THAT(csv.errors(), ElementsAre("1:6 unknown column `gpsu`", "1:11 unknown column `color`"));
   EXPECT_EQ(csv.hints()[0], "did you mean `gpus`?");
@@ -134,7 +134,7 @@ TEST(WeftTrace, UnknownColumnsAreErrorsWithAGuess) {
   EXPECT_THAT(read_trace("name,gpus,gpus\nx,8,8\n").errors(), ElementsAre("1:11 duplicate column `gpus`"));
 }
 
-TEST(WeftTrace, MistakesHaveTheirPlace) {
+TEST(WeftTrace, ErrorsHaveTheirLocation) {
   const TraceRead read = read_trace(
       "gpus,cpus,memory,run_time,required,preemptible,inference\n"
       "8,x,64GiB,1h,pod,yes,no\n"
@@ -157,7 +157,7 @@ TEST(WeftTrace, MistakesHaveTheirPlace) {
               ElementsAre("2:2 a control character in a name of the job"));
 }
 
-TEST(WeftTrace, MistakesInJsonLines) {
+TEST(WeftTrace, ErrorsInJsonLines) {
   const TraceRead read = read_trace(
       "{\"gpus\": 8}\n"
       "{\"gpus\": 8,}\n"

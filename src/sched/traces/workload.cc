@@ -45,7 +45,7 @@ std::string hint_for(const std::vector<CsvField>& header) {
          "run_time";
 }
 
-// By the first line that is not blank; automatic where it says nothing, which is reported.
+// Detected by the first non-blank line; automatic if that is inconclusive, which is reported.
 TraceFormat detect(FileId file, const Sources& sources, Diagnostics& diagnostics) {
   const std::string_view text = sources.text(file);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -99,7 +99,7 @@ std::optional<Workload> read_workload(FileId file, const Sources& sources, const
     case TraceFormat::automatic:
       break;
   }
-  return std::nullopt;  // detect() has said why
+  return std::nullopt;  // detect() has reported why
 }
 
 }  // namespace weft::sched

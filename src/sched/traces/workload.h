@@ -1,5 +1,5 @@
-// A trace: the jobs that were submitted, in order of submission, and the servers where the trace has them. Read from
-// the published forms (openb, Philly, Helios, Acme, SWF) and from weft's own. Every error has its line.
+// A trace: the submitted jobs, in order of submission, and the servers if the trace lists them. Read from the published
+// formats (openb, Philly, Helios, Acme, SWF) and from weft's own. Every error has its line.
 #pragma once
 
 #include <optional>
@@ -20,28 +20,29 @@ enum class TraceFormat { automatic, openb, philly, helios, acme, swf, weft };
 struct Workload {
   TraceFormat format = TraceFormat::weft;
   std::vector<Job> jobs;            // by submission, then by their order in the file
-  std::vector<std::string> models;  // what Request::models counts
-  std::vector<std::string> pools;   // likewise; where jobs name partitions or clusters
-  std::int64_t skipped = 0;         // rows that are right but ask for nothing to schedule (no GPU, never started)
-  std::vector<std::string> notes;   // what a reader should know of how rows were understood
-  // Moment 0 in seconds since 1970 (UTC), where the trace has calendar times; Moments count from the first submission.
+  std::vector<std::string> models;  // names for the bits of Request::models
+  std::vector<std::string> pools;   // likewise; if jobs name partitions or clusters
+  std::int64_t skipped = 0;         // valid rows with nothing to schedule (no GPU, never started)
+  std::vector<std::string> notes;   // how rows were interpreted, for the reader
+  // Moment 0 in seconds since 1970 (UTC), if the trace has calendar times; Moments are relative to the first
+  // submission.
   std::optional<std::int64_t> origin;
 };
 
 struct TraceOptions {
   TraceFormat format = TraceFormat::automatic;  // by the header line or the first lines
-  double limit_factor = 0;     // time limits where the trace has none: run time times this; 0: unlimited
-  std::int32_t node_gpus = 8;  // GPUs of a server, to split the GPU counts of Philly, Helios, Acme and SWF into tasks
-  // SWF: 0: a processor is a GPU. Else it is a CPU core, and a task has at most so many.
+  double limit_factor = 0;                      // time limits if the trace has none: run time times this; 0: unlimited
+  std::int32_t node_gpus = 8;  // GPUs per server, to split the GPU counts of Philly, Helios, Acme and SWF into tasks
+  // SWF: 0: a processor is a GPU. Otherwise it is a CPU core, and a task has at most this many.
   std::int32_t node_cores = 0;
 };
 
-// Reads a trace whose text is in `sources`. Problems go to `diagnostics` with their place. Nothing is returned when the
-// form itself cannot be made out or when there were errors.
+// Parses a trace whose text is in `sources`. Problems go to `diagnostics` with their location. Returns none if the
+// format cannot be detected or if there were errors.
 [[nodiscard]] std::optional<Workload> read_workload(FileId file, const Sources& sources, const TraceOptions& options,
                                                     Diagnostics& diagnostics);
-// An openb node list: sn,cpu_milli,memory_mib,gpu,model. One flat domain. `models` starts with those given, so that the
-// jobs of a Workload mean the same ones.
+// An openb node list: sn,cpu_milli,memory_mib,gpu,model. One flat domain. `models` is the initial list, so the model
+// bits in the jobs of a Workload stay valid.
 [[nodiscard]] std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources,
                                                       std::vector<std::string> models, Diagnostics& diagnostics);
 

@@ -19,7 +19,7 @@ const std::string kOpenb =
 const std::string kHelios =
     "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue\n";
 
-TEST(OpenbTrace, RowsAreReadAsTheyAreMeant) {
+TEST(OpenbTrace, RowsAreInterpretedCorrectly) {
   const TraceRead read = read_trace(kOpenb +
                                     "a,12000,16384,1,460,,LS,Running,100,500,150\n"
                                     "b,6000,1024,8,1000,V100M16|V100M32,BE,Failed,200,260,\n"
@@ -51,14 +51,14 @@ TEST(OpenbTrace, RowsAreReadAsTheyAreMeant) {
   EXPECT_THAT(read.workload->notes, testing::Contains(HasSubstr("1 pods were never scheduled")));
 }
 
-TEST(OpenbTrace, TheShortFormServesForPacking) {
+TEST(OpenbTrace, ShortFormIsEnoughForPacking) {
   const TraceRead read = read_trace("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000,1,1,500\n");
   ASSERT_TRUE(read.workload) << read.said();
   EXPECT_EQ(read.workload->jobs[0].submitted, Moment());
   EXPECT_EQ(read.workload->jobs[0].run_time, kUnlimited);
 }
 
-TEST(OpenbTrace, MistakesHaveTheirPlace) {
+TEST(OpenbTrace, ErrorsHaveTheirLocation) {
   const TraceRead read = read_trace(kOpenb +
                                     "a,x,16384,1,460,,LS,R,1,5,2\n"
                                     "b,1,1,17,1000,,LS,R,1,5,2\n"
@@ -103,7 +103,7 @@ TEST(OpenbNodes, AreReadWithTheirModels) {
   EXPECT_EQ(machine->domains(Level::pod).size(), 1U);
 }
 
-TEST(OpenbNodes, MistakesHaveTheirPlace) {
+TEST(OpenbNodes, ErrorsHaveTheirLocation) {
   const auto errors = [](const std::string& text) {
     TraceRead read;
     const FileId file = read.sources.add("nodes", text);
@@ -121,7 +121,7 @@ TEST(OpenbNodes, MistakesHaveTheirPlace) {
   EXPECT_THAT(errors(many), ElementsAre("66:11 more than 64 GPU models"));
 }
 
-TEST(PhillyTrace, TimesCountFromTheFirstSubmission) {
+TEST(PhillyTrace, TimesAreRelativeToTheFirstSubmission) {
   const TraceRead read = read_trace(
       "submit_time,duration_s,num_gpus,vc\r\n"
       "2017-09-04 10:30:51,60,16,v1\r\n"
@@ -147,7 +147,7 @@ TEST(PhillyTrace, TimesCountFromTheFirstSubmission) {
   EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 rows are out of order"), "1 rows skipped: they request no GPU"));
 }
 
-TEST(PhillyTrace, LimitsAndServersAsTheOptionsSay) {
+TEST(PhillyTrace, LimitsAndServersFollowTheOptions) {
   TraceOptions options;
   options.limit_factor = 1.5;
   options.node_gpus = 4;
@@ -160,8 +160,8 @@ TEST(PhillyTrace, LimitsAndServersAsTheOptionsSay) {
               ElementsAre(HasSubstr("servers of 0 GPUs")));
 }
 
-// The example rows of the README of HeliosData.
-TEST(HeliosTrace, ThePublishedExample) {
+// The example rows from the README of HeliosData.
+TEST(HeliosTrace, PublishedExample) {
   const TraceRead read = read_trace(
       kHelios +
       "1425511,uXBbc,vcJkd,1,1,1,COMPLETED,2020-06-09 18:41:01,2020-06-09 18:41:01,2020-06-10 04:55:09,36848,0\n"
@@ -183,7 +183,7 @@ TEST(HeliosTrace, ThePublishedExample) {
   EXPECT_EQ(read.workload->origin, 1'591'728'061);
 }
 
-TEST(HeliosTrace, ServersAreThoseTheJobHadWhereTheyAreEven) {
+TEST(HeliosTrace, UsesTheJobsServersIfGpusDivideEvenly) {
   const std::string rest = ",C,2020-06-09 18:41:01,2020-06-09 18:41:01,2020-06-09 18:41:02,1,0\n";
   const TraceRead read = read_trace(kHelios + "1,u,v,8,32,2" + rest + "2,u,v,16,48,3" + rest + "3,u,v,64,64,2" + rest +
                                     "4,u,v,0,4,1" + rest +
@@ -203,9 +203,9 @@ TEST(HeliosTrace, ServersAreThoseTheJobHadWhereTheyAreEven) {
                           "1 rows skipped: they never started", "1 rows skipped: they request no GPU"));
 }
 
-// The example rows of the README of AcmeTrace. The `duration` of Kalos counts from the submission (18 s, of which 10
-// in the queue); what ran is from start to end.
-TEST(AcmeTrace, ThePublishedExamples) {
+// The example rows from the README of AcmeTrace. The `duration` of Kalos starts at the submission (18 s, of which 10 in
+// the queue); the run time is from start to end.
+TEST(AcmeTrace, PublishedExamples) {
   const TraceRead kalos = read_trace(
       "job_id,user,node_num,gpu_num,cpu_num,mem_per_pod_GB,shared_mem_per_pod,type,state,submit_time,start_time,"
       "end_time,fail_time,stop_time,duration,queue,gpu_time\n"
@@ -253,7 +253,7 @@ TEST(SwfTrace, JobsOfTheStandardWorkloadFormat) {
   ASSERT_EQ(workload.jobs.size(), 2U);
   EXPECT_EQ(workload.jobs[0].name, "1");
   EXPECT_EQ(std::pair(workload.jobs[0].tasks, workload.jobs[0].task.gpus), std::pair(2, 8));
-  EXPECT_EQ(workload.jobs[0].task.memory_mib, 8 * 1024);  // 1 GiB a processor
+  EXPECT_EQ(workload.jobs[0].task.memory_mib, 8 * 1024);  // 1 GiB per processor
   EXPECT_EQ(workload.jobs[0].limit, seconds(120));
   EXPECT_EQ(workload.jobs[0].user, "3");
   EXPECT_EQ(workload.jobs[0].tenant, "1");
@@ -270,7 +270,7 @@ TEST(SwfTrace, JobsOfTheStandardWorkloadFormat) {
   EXPECT_EQ(again.workload->jobs[0].tasks, 2);
 }
 
-TEST(SwfTrace, MistakesHaveTheirPlace) {
+TEST(SwfTrace, ErrorsHaveTheirLocation) {
   const TraceRead read = read_trace(
       "1 0 -1 90 16 -1 -1 -1 120 -1 1 3 1 -1 1 -1 -1 -1\n"
       "2 0 -1 90 16\n"
@@ -283,7 +283,7 @@ TEST(SwfTrace, MistakesHaveTheirPlace) {
                                          "4:24 `requested processors` is -2; expected -1 to 1000000"));
 }
 
-TEST(TraceForm, IsKnownByTheFirstLine) {
+TEST(TraceForm, IsDetectedByTheFirstLine) {
   EXPECT_THAT(read_trace("").errors(), ElementsAre("1:1 the trace is empty"));
   EXPECT_THAT(read_trace(" \n\r\n").errors(), ElementsAre("1:1 the trace is empty"));
   EXPECT_THAT(read_trace("sn,cpu_milli,memory_mib,gpu,model\n").errors(),
@@ -296,7 +296,7 @@ TEST(TraceForm, IsKnownByTheFirstLine) {
   EXPECT_TRUE(marked.workload) << marked.said();
 }
 
-TEST(TraceForm, AFormThatIsNamedIsHeldTo) {
+TEST(TraceForm, ExplicitFormatIsEnforced) {
   TraceOptions options;
   options.format = TraceFormat::philly;
   EXPECT_THAT(read_trace("submit_time,duration,num_gpus,vc\n", options).errors(),
@@ -314,7 +314,7 @@ TEST(TraceNames, AreMadeUnique) {
   EXPECT_THAT(read.workload->notes, ElementsAre(HasSubstr("2 jobs have a duplicate name")));
 }
 
-TEST(TraceRows, BadOnesAreAllReportedAndTheListIsCut) {
+TEST(TraceRows, AllErrorsAreCountedAndTheListIsTruncated) {
   std::string text = "gpus\n";
   for (int i = 0; i < 1000; ++i) text += "x\n";
   const TraceRead read = read_trace(text);
@@ -342,7 +342,7 @@ TEST(PlainMachine, HasItsLevels) {
   EXPECT_EQ(odd.domains(Level::pod).size(), 1U);
 }
 
-// The published files; the sums are those of awk over them.
+// The published files; the sums were computed from them with awk.
 class PublishedTraces : public testing::Test {
  protected:
   void open(const std::string& name) {

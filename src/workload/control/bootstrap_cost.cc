@@ -12,10 +12,10 @@ constexpr double kAllGathers = 3;
 // Loops over pairs of ranks: ncclBuildRing takes 26 s at 98,304 ranks, initTransportsRank 11 s at 49,152 (measured by
 // Meta, NVIDIA/nccl pull request 1789).
 constexpr double kPair = 26.0 / (98'304.0 * 98'304.0) + 11.0 / (49'152.0 * 49'152.0);
-// "topo" and "graphs" of NCCL's init timings of 8 ranks are 0.06 + 0.05 s (nccl-tests issue 273) and 1.10 + 0.01 s on
-// a DGX B200 (nccl issue 1646); between the two.
+// "topo" and "graphs" in NCCL's init timings for 8 ranks are 0.06 + 0.05 s (nccl-tests issue 273) and 1.10 + 0.01 s on
+// a DGX B200 (nccl issue 1646); this value is in between.
 constexpr double kTopology = 0.35;
-// To create a queue pair and take it through its states: milliseconds, hundreds of times 10 us (Wei et al., KRCORE,
+// Creating a queue pair and moving it through its states: milliseconds, hundreds of times 10 us (Wei et al., KRCORE,
 // USENIX ATC 2022).
 constexpr double kQueuePair = 2e-3;
 

@@ -15,7 +15,7 @@ double init_seconds(std::uint32_t ranks, std::uint32_t ranks_per_root = 0) {
 }
 
 // Meta, FT-HSDP (arXiv 2602.00277): NCCL's initialization takes 17 s on 16K GPUs, about 30 s on 22K, 100 s on 64K and
-// 200 s on 98K. Our parts are from elsewhere; the sum is within 30 % of each.
+// 200 s on 98K. Our parts come from other sources; the sum is within 30 % of each.
 TEST(BootstrapCost, GrowsAsPublished) {
   struct Row {
     std::uint32_t ranks;
@@ -28,7 +28,7 @@ TEST(BootstrapCost, GrowsAsPublished) {
   }
 }
 
-// nccl-tests issue 273 and nccl issue 1646: 8 ranks of one server take 0.66 s, and 2.6 s on a DGX B200 less the load of
+// nccl-tests issue 273 and nccl issue 1646: 8 ranks of one server take 0.66 s, and 2.6 s on a DGX B200 without loading
 // kernels. MegaScale (NSDI 2024): under 5 s on 2,048 GPUs, under 30 s on more than 10,000.
 TEST(BootstrapCost, SmallJobsTakeSeconds) {
   EXPECT_GT(init_seconds(8), 0.66);
@@ -37,7 +37,7 @@ TEST(BootstrapCost, SmallJobsTakeSeconds) {
   EXPECT_LT(init_seconds(10'240), 30);
 }
 
-// With a root for every 128 ranks the root's share no longer grows; the loops over all pairs remain.
+// With one root per 128 ranks the root's share no longer grows; the loops over all pairs remain.
 TEST(BootstrapCost, SeveralRoots) {
   const CommunicatorCost one = communicator_cost(65'536, 0);
   const CommunicatorCost many = communicator_cost(65'536, 0, 128);
@@ -46,26 +46,26 @@ TEST(BootstrapCost, SeveralRoots) {
   EXPECT_EQ(communicator_cost(64, 0, 128).root, communicator_cost(64, 0).root);
 }
 
-TEST(BootstrapCost, NobodyToTalkTo) { EXPECT_EQ(communicator_cost(1, 0).total(), 0); }
+TEST(BootstrapCost, SingleRankCostsNothing) { EXPECT_EQ(communicator_cost(1, 0).total(), 0); }
 
 TEST(NcclConnections, RingsAndTrees) {
   NcclMachine machine;
   machine.nics = 8;
-  // 2 channels a rank: rings 4 queue pairs; trees (3 + 1) links both ways.
+  // 2 channels per rank: rings 4 queue pairs; trees (3 + 1) links in both directions.
   const NcclConnections world = nccl_connections(machine, {256, 8});
   EXPECT_EQ(world.queue_pairs, 12U);
   EXPECT_EQ(world.peers, 8U);
-  // Two servers: one peer each, whatever the algorithm.
+  // Two servers: one peer each, for every algorithm.
   const NcclConnections pair = nccl_connections(machine, {16, 8});
   EXPECT_EQ(pair.queue_pairs, 8U);
   EXPECT_EQ(pair.peers, 3U);
-  // Inside a server nothing needs a queue pair.
+  // No queue pairs inside a server.
   EXPECT_EQ(nccl_connections(machine, {8, 8}).queue_pairs, 0U);
   EXPECT_EQ(nccl_connections(machine, {8, 8}).peers, 2U);
   EXPECT_EQ(nccl_connections(machine, {1, 1}).peers, 0U);
-  // One rank of each server: its own NIC's two channels.
+  // One rank per server: its own NIC's two channels.
   EXPECT_EQ(nccl_connections(machine, {32, 1}).queue_pairs, 12U);
-  // Four NICs for eight ranks: a channel each.
+  // Four NICs for eight ranks: one channel each.
   machine.nics = 4;
   EXPECT_EQ(nccl_connections(machine, {256, 8}).queue_pairs, 2U + 6U);
 }

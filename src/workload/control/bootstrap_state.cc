@@ -1,5 +1,5 @@
 // State 2: from running containers to the first collective. Rendezvous and NCCL's bootstrap are TCP on the frontend;
-// the backend wakes up when queue pairs are connected.
+// the backend carries traffic once queue pairs are connected.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,21 +16,21 @@ namespace {
 // `import torch` 4.2 to 5.7 s and a CUDA context 0.34 to 0.47 s, measured on a GPU server.
 constexpr double kPython = 5.0;
 constexpr double kContext = 0.4;
-// A unique id, and a request of the store with its answer.
+// Sizes of a unique id, and of a store request with its reply.
 constexpr double kUniqueId = 128;
 constexpr double kStoreMessage = 200;
-// Of one rank in the three all-gathers: addresses and identity about 100 bytes each (NVIDIA/nccl pull request 1791),
+// Per rank in the three all-gathers: addresses and identity about 100 bytes each (NVIDIA/nccl pull request 1791),
 // graphs with their channels about 3 KB.
 constexpr double kGathered = 100 + 100 + 3000;
-// What ranks reduce to see that all is well: large enough for every channel.
+// Warm-up all-reduce that verifies the setup: large enough to use every channel.
 constexpr double kWarmUp = 1 << 20;
-// The first launch loads kernels and connects what is connected on demand; then latency counts: NCCL's own figures for
-// a tree over the network (14 us a hop, 8.4 us to start; nccl tuning.cc).
+// The first launch loads kernels and opens on-demand connections; then latency dominates: NCCL's own figures for a tree
+// over the network (14 us per hop, 8.4 us to start; nccl tuning.cc).
 constexpr double kFirstLaunch = 20e-3;
 constexpr double kHop = 14e-6;
 
-// TORCH_NCCL_RANKS_PER_ROOT of the job's environment, or of the cluster's: PyTorch then spreads the bootstrap over
-// several roots. Without it, one.
+// TORCH_NCCL_RANKS_PER_ROOT from the job's environment, or the cluster's: PyTorch then distributes the bootstrap over
+// several roots. Unset: one root.
 std::uint32_t ranks_per_root(const model::Cluster& cluster, const model::JobSpec& job) {
   std::uint32_t value = 0;
   const auto look = [&](const model::NamedValues<std::string>& variables) {
@@ -61,7 +61,7 @@ void add_communicator(const BootstrapGroup& group, const NcclMachine& machine, s
   const NcclConnections connections = nccl_connections(machine, group.group);
   const CommunicatorCost cost = communicator_cost(group.group.ranks, connections.queue_pairs, roots);
   const std::string of = fmt::format("{} x {} ranks", group.count, group.group.ranks);
-  // Communicators of one kind have no rank in common: they are made at the same time, but share the store.
+  // Communicators of one kind have no rank in common: they are created in parallel, but share the store.
   state.then({fmt::format("{}: ncclUniqueId through the store", group.name), "TCP", Medium::frontend,
               2 * all * kStoreSeconds, all * (kUniqueId + 2 * kStoreMessage), of});
   state.then({fmt::format("{}: NCCL bootstrap", group.name), "TCP", Medium::frontend, cost.root + cost.rounds,

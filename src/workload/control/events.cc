@@ -25,7 +25,7 @@ struct Interval {
   double end;
 };
 
-// Time in which at least one of the intervals runs; they come in order of their start.
+// Time covered by at least one of the intervals, which are sorted by start.
 double covered(const std::vector<Interval>& intervals) {
   double sum = 0;
   double until = 0;

@@ -1,5 +1,5 @@
-// Collects the events of a state in order and works out how busy each medium was. A helper of the states that are about
-// control, not data: it knows capacities, not protocols.
+// Collects the events of a state in order and computes the utilization of each medium. A helper for the control-plane
+// states: it models capacities, not protocols.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace weft::workload {
 class StateBuilder {
  public:
   StateBuilder(int number, std::string name, SimTime start);
-  // Of the job's links to a medium, one direction, all servers together (bytes/s).
+  // Capacity of the job's links to a medium, one direction, all servers together (bytes/s).
   void capacity(Medium medium, double bytes_per_second);
 
   struct Step {
@@ -24,9 +24,9 @@ class StateBuilder {
     double bytes = 0;  // all servers together
     std::string detail;
   };
-  // Starts when the last ended.
+  // Starts when the previous event ends.
   void then(Step step);
-  // Starts `after` seconds after the last event started; what comes next waits for both.
+  // Starts `after` seconds after the start of the previous event; the next event waits for both.
   void beside(Step step, double after);
 
   [[nodiscard]] LifeState finish(Medium main) const;
@@ -41,7 +41,7 @@ class StateBuilder {
   double now_ = 0;
 };
 
-// Links of these servers to a fabric; of the head nodes where the servers have none. Bytes/s.
+// Capacity of these servers' links to a fabric, or of the head nodes' links if the servers have none. Bytes/s.
 [[nodiscard]] double fabric_capacity(const model::Cluster& cluster, const std::vector<model::DeviceId>& hosts,
                                      model::FabricKind fabric);
 

@@ -11,7 +11,7 @@
 namespace weft::workload {
 namespace {
 
-// "nvcr.io" of "nvcr.io/nvidia/pytorch:24.04-py3"; a first word without a dot or port is a path on Docker Hub.
+// "nvcr.io" for "nvcr.io/nvidia/pytorch:24.04-py3"; a first component without a dot or port is a path on Docker Hub.
 std::string registry_of(const std::string& image) {
   const std::size_t slash = image.find('/');
   std::string first = slash == std::string::npos ? std::string() : image.substr(0, slash);

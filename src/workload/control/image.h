@@ -1,4 +1,5 @@
-// A container image on its way to a job's servers: who serves it, what bounds the download, and what unpacking costs.
+// Pulling a container image to a job's servers: the registry, the bottleneck of the download, and the cost of
+// unpacking.
 #pragma once
 
 #include <string>
@@ -10,24 +11,24 @@
 namespace weft::workload {
 
 struct ImagePull {
-  std::size_t servers = 0;  // that have to pull
-  double bytes = 0;         // all of them together
+  std::size_t servers = 0;  // servers that pull the image
+  double bytes = 0;         // all servers together
   double download = 0;      // s
-  double unpack = 0;        // s, of one server
+  double unpack = 0;        // s, per server
   bool external = false;    // the registry is outside the site
   std::string from;         // "registry.pod32.internal on pool `infra`"
   std::string bound_by;     // "egress of the registry", "frontend link of a server", ...
 };
 
-// `downloads`: layers that a server fetches at once.
+// `downloads`: layers that a server downloads in parallel.
 [[nodiscard]] ImagePull image_pull(const model::Cluster& cluster, const model::JobSpec& job,
                                    const std::vector<model::DeviceId>& hosts, const ControlOptions& options,
                                    int downloads);
 
-// Compressed bytes that one core inflates and unpacks a second: 492 MB of PyTorch's libraries in 7.1 s (tar and gzip,
+// Compressed bytes per second that one core inflates and unpacks: 492 MB of PyTorch's libraries in 7.1 s (tar and gzip,
 // measured on a GPU server); a pull of 5.4 GB in 120 s, one layer after another, is 45 MB/s (containerd issue 8881).
 inline constexpr double kUnpackRate = 69e6;
-// Unpacked bytes of a compressed one, of the same archive.
+// Unpacked bytes per compressed byte, from the same archive.
 inline constexpr double kUnpackedSize = 2.03;
 
 }  // namespace weft::workload

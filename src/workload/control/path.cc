@@ -12,43 +12,46 @@
 namespace weft::workload {
 namespace {
 
-// A round trip on the frontend through the kernels of both ends.
+// A round trip on the frontend through the network stacks of both ends.
 constexpr double kRoundTrip = 100e-6;
-// What an API server does for a request beside etcd: authenticate, validate, encode. The community's objective is 1 s
-// for the 99th percentile of writes; a quiet one answers in a few milliseconds.
+// API server work per request without etcd: authenticate, validate, encode. The Kubernetes SLO is 1 s for the 99th
+// percentile of writes; an idle server responds in a few milliseconds.
 constexpr double kApiWork = 5e-3;
-// fdatasync of etcd's log: 2 ms are recommended for loaded clusters (OpenShift, "Recommended etcd practices").
+// fdatasync of etcd's log: at most 2 ms is recommended for loaded clusters (OpenShift, "Recommended etcd practices").
 constexpr double kFsync = 2e-3;
-// Quotas and policies are asked by HTTPS; ten times a plain request.
+// Quota and policy webhooks are called over HTTPS; ten times a plain request.
 constexpr double kWebhook = 50e-3;
-// A controller may send 20 requests a second and 30 at once (controller-runtime's defaults); kube-scheduler 50 and 100.
+// Client rate limits: controllers 20 requests per second, burst 30 (controller-runtime's defaults); kube-scheduler 50
+// and 100.
 constexpr double kOperatorRate = 20;
 constexpr double kOperatorBurst = 30;
 constexpr double kSchedulerRate = 50;
 constexpr double kSchedulerBurst = 100;
-// kube-scheduler places about 100 pods a second (kubernetes/perf-tests' density tests of 5,000 nodes).
+// kube-scheduler places about 100 pods per second (kubernetes/perf-tests' density tests of 5,000 nodes).
 constexpr double kPodsPerSecond = 100;
-// A server is considered in about 10 us: slurmctld answers `sbatch --test-only` of 64 nodes among 4,096 in 0.04 s
+// Evaluating one server takes about 10 us: slurmctld answers `sbatch --test-only` of 64 nodes among 4,096 in 0.04 s
 // (measured, Slurm 22.05).
 constexpr double kConsider = 10e-6;
-// 99 % of pods start within 5 s beside the pull (Kubernetes' pod startup objective); a gang waits for its slowest. The
-// parts are our division of it.
+// 99 % of pods start within 5 s, not counting the pull (Kubernetes' pod startup SLO); a gang waits for its slowest pod.
+// The split into parts is our own.
 constexpr double kKubelet = 0.5;
 constexpr double kPodSetup = 2.0;
 constexpr double kDevicePlugin = 0.1;
 constexpr double kContainerStart = 2.4;
-// An object as the API server sends it.
+// Size of an object as sent by the API server.
 constexpr double kObject = 8e3;
-// sbatch to answer: 100 in 1.0 s (measured, Slurm 22.05).
+// Response time of sbatch: 100 in 1.0 s (measured, Slurm 22.05).
 constexpr double kSbatch = 10e-3;
-// Messages to slurmd go down a tree of this width (slurm.conf's TreeWidth), each hop a connection with munge.
+// Messages to slurmd are forwarded along a tree of this width (slurm.conf's TreeWidth), each hop a connection with
+// munge.
 constexpr double kTreeWidth = 50;
 constexpr double kTreeHop = 10e-3;
 // Prolog: health check of GPUs and links (dcgmi's quick test takes seconds).
 constexpr double kProlog = 3.0;
-// Plain copies of a whole image on local drives: mksquashfs without compression (enroot's default) and unsquashfs.
+// Rate of plain copies of a whole image on local drives: mksquashfs without compression (enroot's default) and
+// unsquashfs.
 constexpr double kSquash = 1e9;
-// Layers are unpacked side by side; the largest takes as long as it takes, about three tenths of an image.
+// Layers are unpacked in parallel; the largest one, about three tenths of an image, sets the time.
 constexpr double kLargestLayer = 0.3;
 constexpr int kContainerdDownloads = 3;  // max_concurrent_downloads
 constexpr int kEnrootDownloads = 10;     // ENROOT_MAX_CONNECTIONS
@@ -73,7 +76,7 @@ struct Submit {
   const std::vector<model::DeviceId>& hosts;
   const ControlOptions& options;
   double nodes = 0;
-  double gpus = 0;  // of a server
+  double gpus = 0;  // per server
 };
 
 void add_admission(const Submit& submit, StateBuilder& state) {
@@ -86,7 +89,7 @@ void add_admission(const Submit& submit, StateBuilder& state) {
               fmt::format("GPUs, RDMA devices{} are checked", *control.signed_images ? ", signatures of images" : "")});
   state.then({"job written to etcd", "gRPC/TCP", Medium::frontend, commit, members * kObject,
               fmt::format("{:.0f} members, a majority has it on disk", members)});
-  // The operator makes a pod and a headless service for each replica; each is an API write.
+  // The operator creates a pod and a headless service per replica; each is an API write.
   const double requests = 2 * submit.nodes + 1;
   state.then({"operator creates pods and services", "HTTPS/TCP", Medium::frontend,
               kApiWork + commit + beyond(requests, kOperatorBurst, kOperatorRate), requests * (1 + members) * kObject,
@@ -112,7 +115,7 @@ void add_pull(const Submit& submit, StateBuilder& state) {
   }
   state.then({"image pull", "HTTPS/TCP", Medium::frontend, pull.download, pull.bytes,
               pull_detail(pull, submit.options.image)});
-  // Layers are unpacked in order, one core; the first can start when it is there, about a tenth of the way.
+  // Layers are unpacked in order on one core; the first can start once it is downloaded, about a tenth of the way.
   state.beside({"image unpack", "containerd", Medium::host, std::max(pull.unpack, 0.9 * pull.download), 0,
                 fmt::format("gzip, layer by layer, {:.0f} MB/s", kUnpackRate / 1e6)},
                0.1 * pull.download);

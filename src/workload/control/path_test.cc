@@ -59,7 +59,7 @@ TEST(SubmitState, KubernetesEventsInOrder) {
   EXPECT_EQ(use(state, Medium::backend).bytes, Bytes(0));
 }
 
-// A server takes 3 connections of 42 Gb/s, less than its 2 x 100G; the registry's 3 servers send 75 GB/s, which 8
+// A server uses 3 connections of 42 Gb/s, less than its 2 x 100G; the registry's 3 servers send 75 GB/s, which 8
 // servers would exceed. Unpacking takes 145 s.
 TEST(SubmitState, ImagePullIsBoundBySocketsThenByTheRegistry) {
   const Lab few = make_lab(LabOptions{}, "  data: {}\n", 4);
@@ -81,7 +81,7 @@ TEST(SubmitState, ImagePullIsBoundBySocketsThenByTheRegistry) {
   EXPECT_GE(frontend.busy, pull.duration);
 }
 
-// From outside, 4 links of 100G carry 80 GB in 1.6 s; a cached image is not pulled at all.
+// From an external registry, 4 links of 100G carry 80 GB in 1.6 s; a cached image is not pulled at all.
 TEST(SubmitState, ExternalAndCachedImages) {
   Lab lab = make_lab(LabOptions{}, "  data: {}\n");
   lab.job->image.value = "nvcr.io/nvidia/pytorch:24.04-py3";
@@ -98,14 +98,14 @@ TEST(SubmitState, ExternalAndCachedImages) {
   EXPECT_GT(seconds(warm.duration), 5);
 }
 
-// The operator's 20 requests a second show on larger jobs: 2 x 16 + 1 requests, 30 of them at once.
-TEST(SubmitState, ControllersAreHeldBack) {
+// The operator's limit of 20 requests per second matters for larger jobs: 2 x 16 + 1 requests, a burst of 30.
+TEST(SubmitState, ControllersAreRateLimited) {
   const Lab lab = make_lab(LabOptions{}, "  data: {}\n", 16);
   const LifeState state = submit_state(lab.cluster(), *lab.job, lab.hosts, {});
   EXPECT_NEAR(seconds(find(state, "operator creates")->duration), 3.0 / 20 + 0.0071, 1e-6);
 }
 
-TEST(SubmitState, SlurmHasItsOwnWay) {
+TEST(SubmitState, SlurmEventsInOrder) {
   const Lab lab = make_lab(LabOptions{.more = "control_plane: {kind: slurm}\n"}, "  data: {}\n");
   const LifeState state = submit_state(lab.cluster(), *lab.job, lab.hosts, {});
   EXPECT_THAT(names(state),
@@ -132,7 +132,7 @@ TEST(BootstrapState, FrontendThenBackend) {
   EXPECT_EQ(find(state, "data: queue pairs")->protocol, "RoCEv2 verbs");
   EXPECT_EQ(find(state, "first collective: all-reduce")->medium, Medium::backend);
   EXPECT_THAT(state.dark, ElementsAre(Medium::storage, Medium::oob));
-  // 64 ranks hear of 63 others, 3.2 KB each, and more.
+  // 64 ranks receive data of 63 others, 3.2 KB each, and more.
   EXPECT_GT(use(state, Medium::frontend).bytes, Bytes(64 * 63 * 3200));
   EXPECT_EQ(use(state, Medium::backend).bytes, Bytes(2 * 7 * (1 << 20)));
   EXPECT_EQ(use(state, Medium::storage).bytes, Bytes(0));

@@ -15,23 +15,23 @@ namespace {
 
 constexpr double kH200Peak = 989.4e12;  // dense bf16, NVIDIA H200 datasheet (1,979 with sparsity)
 
-// The surfaces were timed in bursts. Products that follow each other for tenths of a second meet the power limit, and
-// those that were fastest lose most: of 135 shapes of training (forward, input and weight gradients) those with 4,096
-// tokens and more ran within 1 to 4 % of the lesser of the surface and 685 TFLOP/s, whatever the surface said above it
+// The surfaces were timed in bursts. Products that run back to back for tenths of a second reach the power limit, and
+// the fastest ones lose most: of 135 training shapes (forward, input and weight gradients), those with 4,096 tokens and
+// more ran within 1 to 4 % of the lower of the surface and 685 TFLOP/s, no matter how far the surface is above it
 // (bench/calibration/measure_gpu.py).
 constexpr double kPowerCap = 685e12;
-// Attention between such products runs at the clock that they leave: six shapes took 1.243 times as long forward and
-// 1.166 times backward as in a burst, each between two products of 8,192 cubed. Copies and additions took the same.
+// Attention between such products runs at the clock that remains: six shapes took 1.243 times as long forward and 1.166
+// times backward as in a burst, each between two products of 8,192 cubed. Copies and additions took the same time.
 constexpr double kLoadedForward = 1.243;
 constexpr double kLoadedBackward = 1.166;
 
-// Share of the dense peak that long products sustain, against Hopper's 0.66. Ampere's best shape reaches 0.87 of its
-// peak where Hopper's reaches 0.80 (271 of 312 and 794 of 989 TFLOP/s: S. Bekman, "Maximum Achievable Matmul FLOPS"),
-// and its 400 W hold it back less. That its long products sustain 250 TFLOP/s is our estimate, made with the A100
+// Share of the dense peak that long products sustain, relative to Hopper's 0.66. Ampere's best shape reaches 0.87 of
+// its peak where Hopper's reaches 0.80 (271 of 312 and 794 of 989 TFLOP/s: S. Bekman, "Maximum Achievable Matmul
+// FLOPS"), and its 400 W limit it less. That its long products sustain 250 TFLOP/s is our estimate, made with the A100
 // steps of arXiv 2205.05198 in view; the best shapes are quoted from memory of Bekman's table. Blackwell's peak grew
-// more than its power: on a B200 446 products of language models ran at 0.49 of the peak, 0.725 of what Hopper's
-// surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
-// configs/system/b200_bf16_ceperm.json). AMD's CDNA 3 is taken by its best shape against Hopper's (0.55 : 0.80).
+// more than its power: on a B200, 446 products of language models ran at 0.49 of the peak, 0.725 of what Hopper's
+// surface predicts for the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
+// configs/system/b200_bf16_ceperm.json). AMD's CDNA 3 is scaled by its best shape relative to Hopper's (0.55 : 0.80).
 struct ArchitectureScale {
   std::string_view architecture;
   double matrix;
@@ -46,20 +46,20 @@ constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0)
 // over 49 shapes (bench/calibration/measure_gpu.py).
 constexpr double kFp8Efficiency = (1290.0 / 1979.0) / (680.0 / 989.4);
 
-// Of the datasheet's bandwidth: copies, additions and fused norms move 4.0 to 4.37 of 4.8 TB/s on an H200, fused Adam
-// 3.4 of 4.8 (with all states in bf16 2.75: conversions).
+// Shares of the datasheet's bandwidth: copies, additions and fused norms move 4.0 to 4.37 of 4.8 TB/s on an H200, fused
+// Adam 3.4 of 4.8 (with all states in bf16 2.75: conversions).
 constexpr double kStreamShare = 4.15 / 4.8;
 constexpr double kOptimizerShare = 3.39 / 4.8;
 constexpr double kBf16OptimizerShare = 2.75 / 4.8;
-constexpr double kHostShare = 54.4e9 / 63.0e9;  // of PCIe 5.0 x16, pinned, both ways alike (H200)
-constexpr double kPcieLane = 3.94e9;            // bytes/s of a lane of generation 5
+constexpr double kHostShare = 54.4e9 / 63.0e9;  // of PCIe 5.0 x16, pinned, the same in both directions (H200)
+constexpr double kPcieLane = 3.94e9;            // bytes/s per lane of generation 5
 
-// A kernel that follows another on a stream whose queue is not empty starts about this much later (drain of the last
-// wave, launch): what small kernels cost beyond their work.
+// Gap between consecutive kernels on a stream whose queue is not empty (drain of the last wave, launch): the cost of
+// small kernels beyond their work.
 constexpr double kKernelGap = 3e-6;
 constexpr double kTile = 128;
 constexpr double kInner = 165;
-// Below this the measured time of a product is the host's dispatch, not the GPU's work.
+// Below this, the measured time of a product is the host's dispatch, not the GPU's work.
 constexpr double kHostBound = 30e-6;
 
 struct Between {
@@ -67,7 +67,7 @@ struct Between {
   std::size_t high = 0;
   double share = 0;  // of high
 };
-// Neighbors on a logarithmic axis; outside of it the nearest end.
+// Neighbors on a logarithmic axis; clamped to its ends.
 Between place(std::span<const double> axis, double value) {
   if (value <= axis.front()) return {0, 0, 0};
   if (value >= axis.back()) return {axis.size() - 1, axis.size() - 1, 0};
@@ -78,7 +78,7 @@ Between place(std::span<const double> axis, double value) {
 
 double mix(const Between& at, double low, double high) { return low + (high - low) * at.share; }
 
-// TFLOP/s of a bf16 product on the H200, between the measured shapes.
+// TFLOP/s of a bf16 product on the H200, interpolated between the measured shapes.
 double product_rate(const Product& shape) {
   const Between m = place(kGemmM, shape.m);
   const Between n = place(kGemmN, shape.n);
@@ -92,7 +92,7 @@ double product_rate(const Product& shape) {
 }
 
 double attention_rate(const AttentionShape& shape, std::span<const double> table) {
-  // The head's two widths count by their mean; between and beyond 64 and 128 the rate goes with the width, up to 128.
+  // The mean of the head's two widths is used; the rate is interpolated between 64 and 128 and clamped outside.
   const Between width = place(kAttentionDims, (shape.key_width + shape.value_width) / 2);
   const Between heads = place(kAttentionHeads, shape.batch_heads);
   const Between length = place(kAttentionLengths, shape.queries);
@@ -144,8 +144,8 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
 
 double GpuRates::product(const Product& shape, model::Precision precision) const {
   double rate = product_rate(shape) * 1e12;
-  // Beyond the measured shapes: less than a tile of rows or columns wastes the rest of it, and a short inner length
-  // does not pay for the tile's start and end (the surface's own columns rise as k / (k + 165)).
+  // Beyond the measured shapes: a partial tile of rows or columns wastes the rest of it, and a short inner length does
+  // not amortize the tile's start and end (the surface's own columns rise as k / (k + 165)).
   rate *= std::min(1.0, shape.m / kTile) * std::min(1.0, shape.n / kTile);
   if (shape.k < kGemmK.front()) rate *= shape.k / (shape.k + kInner) / (kGemmK.front() / (kGemmK.front() + kInner));
   if (power_cap_ > 0) rate = std::min(rate, power_cap_);
@@ -173,9 +173,9 @@ double GpuRates::attention_backward(const AttentionShape& shape) const {
 }
 
 // Performance of equal GPUs of one cluster varies by 8 % on average over applications (at most 22 %), through power
-// management (Sinha et al., "Not All GPUs Are Created Equal", SC 2022, arXiv 2208.11035). We read that as the range
-// over some hundred GPUs, which is 6.6 standard deviations. The cause was looked for because steps on more GPUs take
-// longer than on fewer: it was chosen with those tables in view.
+// management (Sinha et al., "Not All GPUs Are Created Equal", SC 2022, arXiv 2208.11035). We interpret that as the
+// range over some hundred GPUs, which is 6.6 standard deviations. This cause was chosen because steps on more GPUs take
+// longer than on fewer, with those tables in view.
 GpuRates GpuRates::slowest_of(std::int64_t gpus) const {
   GpuRates slower = *this;
   const double factor = 1 + kGpuSpread * expected_maximum(static_cast<double>(gpus));

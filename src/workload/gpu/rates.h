@@ -1,7 +1,7 @@
-// How long kernels take on a GPU when nothing else runs: matrix products and attention from surfaces measured on an
-// H200, memory-bound kernels from measured shares of the datasheet's bandwidth. Another GPU has the same efficiency at
-// the same shape, times its own peak rates and one factor for its architecture; the rules are beside the constants in
-// the .cc. No contention, no communication, no host.
+// Kernel times on an otherwise idle GPU: matrix products and attention from surfaces measured on an H200, memory-bound
+// kernels from measured shares of the datasheet's bandwidth. Other GPUs are assumed to have the same efficiency at the
+// same shape, scaled by their peak rates and one factor per architecture; the rules are next to the constants in the
+// .cc. No contention, no communication, no host.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct Product {
 
 struct AttentionShape {
   double batch_heads = 0;  // sequences x query heads on this GPU
-  double queries = 0;      // tokens of a sequence on this GPU
-  double keys = 0;         // tokens that a sequence has in all
+  double queries = 0;      // tokens per sequence on this GPU
+  double keys = 0;         // tokens per sequence in total
   double key_width = 0;
   double value_width = 0;
   bool causal = true;
-  // Of forward: products with keys and with values, each 2 operations.
+  // Forward pass: products with keys and with values, 2 operations each.
   [[nodiscard]] double flops() const {
     return 2 * batch_heads * queries * keys * (key_width + value_width) * (causal ? 0.5 : 1);
   }
@@ -37,20 +37,20 @@ struct AttentionShape {
 // All times in seconds.
 class GpuRates {
  public:
-  // An error for a GPU whose catalog entry lacks the rate of the precision.
+  // Returns an error for a GPU whose catalog entry lacks the rate of the precision.
   [[nodiscard]] static Result<GpuRates> of(const model::GpuModel& gpu);
 
   [[nodiscard]] double product(const Product& shape, model::Precision precision) const;
   [[nodiscard]] double attention_forward(const AttentionShape& shape) const;
   [[nodiscard]] double attention_backward(const AttentionShape& shape) const;
-  // Reads and writes so many bytes, as a fused element-wise kernel does.
+  // Reads and writes this many bytes, as a fused element-wise kernel does.
   [[nodiscard]] double stream(double bytes) const;
-  // Fused Adam over parameters of which each moves so many bytes.
+  // Fused Adam; each parameter moves this many bytes.
   [[nodiscard]] double optimizer(double parameters, double bytes_each, bool bf16) const;
   // Between GPU memory and pinned host memory, one GPU.
   [[nodiscard]] double host_copy(double bytes) const;
 
-  // The same for the slowest of so many GPUs: they are not equal, and a step waits for the last.
+  // The same for the slowest of this many GPUs: GPUs differ, and a step waits for the slowest.
   [[nodiscard]] GpuRates slowest_of(std::int64_t gpus) const;
 
   [[nodiscard]] double peak(model::Precision precision) const {
@@ -62,8 +62,8 @@ class GpuRates {
  private:
   double peak_bf16_ = 0;  // operations/s, dense
   double peak_fp8_ = 0;
-  double matrix_scale_ = 1;  // rates of the surfaces to this GPU's, bf16
-  double power_cap_ = 0;     // of the surface: operations/s that products sustain at the power limit; 0: none known
+  double matrix_scale_ = 1;  // from the surfaces' rates to this GPU's, bf16
+  double power_cap_ = 0;     // on the surface: operations/s that products sustain at the power limit; 0: unknown
   double attention_scale_ = 1;
   double memory_rate_ = 0;     // bytes/s that a fused kernel reaches
   double optimizer_rate_ = 0;  // bytes/s, states in fp32
@@ -72,8 +72,8 @@ class GpuRates {
   double memory_bytes_ = 0;
 };
 
-// Share by which the clock of one GPU differs from another's of the same kind under the same load (one standard
-// deviation), and how many of them the slowest of `count` is expected to lie behind the mean.
+// Relative clock difference between GPUs of one model under the same load (one standard deviation), and how many
+// standard deviations the slowest of `count` GPUs is expected to be behind the mean.
 inline constexpr double kGpuSpread = 0.012;
 [[nodiscard]] double expected_maximum(double count);
 

@@ -26,9 +26,9 @@ class GpuRatesTest : public ::testing::Test {
   model::Catalog catalog_;
 };
 
-// At the measured shapes an H200 takes the measured time, or that of the power cap of 685 TFLOP/s where it was faster
+// At the measured shapes an H200 takes the measured time, or the time at the power cap of 685 TFLOP/s if it was faster
 // in a burst, unless the measured time is the host's.
-TEST_F(GpuRatesTest, TheTableAtItsPoints) {
+TEST_F(GpuRatesTest, MeasuredShapesAreReproduced) {
   const GpuRates h200 = rates("h200-sxm");
   std::size_t checked = 0;
   for (std::size_t i = 0; i < kGemmM.size(); ++i) {
@@ -47,7 +47,7 @@ TEST_F(GpuRatesTest, TheTableAtItsPoints) {
   EXPECT_GT(checked, 250U);
 }
 
-// Measured on an H200 under load, none of it from the tables: products in runs of 0.3 s, attention between products.
+// Measured on an H200 under load, independent of the tables: products in runs of 0.3 s, attention between products.
 TEST_F(GpuRatesTest, MeasuredUnderLoad) {
   const GpuRates h200 = rates("h200-sxm");
   struct Row {
@@ -108,7 +108,8 @@ TEST_F(GpuRatesTest, NeverFasterThanThePeak) {
   }
 }
 
-// Large products in FP8 take a little more than half of the time; small ones gain less, for they are not bound by it.
+// Large products in FP8 take slightly more than half the time; small ones gain less, because they are not
+// compute-bound.
 TEST_F(GpuRatesTest, Fp8IsFaster) {
   const GpuRates h100 = rates("h100-sxm");
   const Product large{8192, 8192, 8192};
@@ -127,7 +128,7 @@ TEST(ExpectedMaximum, KnownValues) {
   EXPECT_NEAR(expected_maximum(1000), 3.2414, 0.02);
 }
 
-TEST_F(GpuRatesTest, TheSlowestOfMany) {
+TEST_F(GpuRatesTest, SlowestOfManyGpus) {
   const GpuRates h100 = rates("h100-sxm");
   const Product shape{8192, 8192, 8192};
   double before = h100.product(shape, model::Precision::bf16);

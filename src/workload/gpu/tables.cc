@@ -1,6 +1,6 @@
 // Measured on one H200 (SXM, 700 W, PyTorch 2.11, CUDA 13), each the mean of several timed runs after warm-up on random
 // data: bf16 products C(m x n) = A(m x k) B(k x n), and causal attention (FLOPs counted as half of full attention;
-// those of backward as 2.5 times forward). In TFLOP/s. bench/calibration/measure_gpu.py measures more of the kind.
+// backward counted as 2.5 times forward). In TFLOP/s. bench/calibration/measure_gpu.py measures further shapes.
 #include "workload/gpu/tables.h"
 
 namespace weft::workload {

@@ -1,5 +1,5 @@
-// Plays a graph by events. All that ends at one time is taken together before anything starts, in the order of class,
-// stream and operation, so that what comes out does not depend on how the queue breaks ties.
+// Event-driven simulation of an operation graph. All operations that end at one time are processed before any starts,
+// in the order of class, stream and operation, so the result does not depend on how the queue breaks ties.
 #include <algorithm>
 
 #include "workload/graph/op_cycle.h"
@@ -12,7 +12,7 @@ constexpr std::uint32_t kNoMatch = UINT32_MAX;
 
 std::uint32_t index(OpId id) { return static_cast<std::uint32_t>(id); }
 
-SimTime later_by(SimTime time, SimTime duration) {  // saturates: what a trace says may be absurd
+SimTime later_by(SimTime time, SimTime duration) {  // saturates: durations in a trace may be absurd
   return duration > netsim::kNever - time ? netsim::kNever : time + duration;
 }
 
@@ -26,9 +26,9 @@ struct Event {
   }
 };
 
-// Operations that are one: a collective of several classes, or a send and its receive.
+// Operations that are matched: a collective of several classes, or a send and its receive.
 struct Match {
-  std::uint32_t first = 0;  // in Player::members_
+  std::uint32_t first = 0;  // index into Player::members_
   std::uint32_t count = 0;
   std::uint32_t arrived = 0;
   SimTime duration;
@@ -36,7 +36,7 @@ struct Match {
   bool sent = false;
 };
 
-struct Queued {  // of a stream in order `ready`; a collective has one key in all its streams, so they cannot cross
+struct Queued {  // a stream's entry in `ready` order; a collective has one key in all its streams, so they cannot cross
   SimTime since;
   OpId key{0};
   OpId op{0};
@@ -84,19 +84,19 @@ class Player {
   const bool program_;
   Execution result_;
   SimTime now_;
-  std::vector<std::uint32_t> left_;       // by operation: what it still waits for
-  std::vector<std::uint32_t> stream_of_;  // by operation: streams counted through, by class
+  std::vector<std::uint32_t> left_;       // by operation: number of operations it still waits for
+  std::vector<std::uint32_t> stream_of_;  // by operation: stream index, counted over all classes
   std::vector<std::uint32_t> offsets_;    // by stream: its part of `order_` or `queue_`
   std::vector<std::uint32_t> position_;   // by stream: program: next in `order_`; ready: how many are queued
   std::vector<bool> busy_;                // by stream
   std::vector<bool> touched_;             // by stream
   std::vector<std::uint32_t> touched_list_;
   std::vector<OpId> order_;    // program: operations of each stream
-  std::vector<Queued> queue_;  // ready: a heap of each stream
+  std::vector<Queued> queue_;  // ready: one heap per stream
   std::vector<std::uint32_t> match_of_;
   std::vector<Match> matches_;
   std::vector<OpId> members_;
-  std::vector<SimTime> durations_;  // of what is not matched
+  std::vector<SimTime> durations_;  // of unmatched operations
   std::vector<Event> events_;       // a heap
   std::size_t ended_ = 0;
 };
@@ -153,7 +153,7 @@ SimTime Player::answer(CommunicationTimer& timer, const Op& op, Bytes bytes) con
   return time;
 }
 
-// In order of operations; what is matched is asked once, for the most bytes that one of its members names.
+// In order of operations; matched operations are timed once, with the largest byte count of their members.
 void Player::ask(CommunicationTimer& timer) {
   durations_.resize(graph_.size());
   for (std::uint32_t i = 0; i < graph_.size(); ++i) {
@@ -180,7 +180,7 @@ Result<Execution> Player::play() {
   left_.resize(size);
   for (std::uint32_t i = 0; i < size; ++i) {
     const auto id = static_cast<OpId>(i);
-    // A message is there before its receive takes a stream, where streams are not those of the program.
+    // In ready order, a receive occupies its stream only after the message was sent.
     const bool after_send = !program_ && graph_[id].kind == OpKind::receive && graph_[id].match != 0;
     left_[i] = graph_.dependency_count(id) + (after_send ? 1U : 0U);
   }
@@ -253,7 +253,7 @@ void Player::start_on(std::uint32_t stream) {
   }
 }
 
-// As a CUDA stream: a kernel that waits for its peers holds the stream.
+// Like a CUDA stream: a kernel that waits for its peers blocks the stream.
 void Player::start_in_program_order(std::uint32_t stream) {
   if (position_[stream] == offsets_[stream + 1]) return;
   const OpId op = order_[position_[stream]];
@@ -332,8 +332,8 @@ void Player::message_sent(Match& match) {
   }
 }
 
-// Nothing runs and something has not ended: each of those waits for a dependency, for what stands before it in its
-// stream, or for the other ends of its communication. Following that comes round.
+// Deadlock: nothing runs and some operations have not ended. Each waits for a dependency, for an earlier operation in
+// its stream, or for the other ends of its communication. Following these leads to a cycle.
 Error Player::stuck() const {
   const auto size = static_cast<std::uint32_t>(graph_.size());
   std::vector<bool> ended(size, false);
@@ -341,7 +341,7 @@ Error Player::stuck() const {
   const auto arrived = [&](OpId op) {
     return program_ ? is_next(op) && busy_[stream_of_[index(op)]] : left_[index(op)] == 0;
   };
-  // An operation that has not ended is still before its stream's position, or was never queued.
+  // An operation that has not ended is at or after its stream's position, or was never queued.
   if (program_) {
     for (std::uint32_t i = 0; i < size; ++i) ended[index(order_[i])] = i < position_[stream_of_[index(order_[i])]];
   } else {
@@ -373,7 +373,7 @@ Error Player::stuck() const {
           {}};
 }
 
-// Intervals in order of start that do not touch.
+// Disjoint intervals, sorted by start.
 using Intervals = std::vector<std::pair<SimTime, SimTime>>;
 
 Intervals united(const OpGraph& graph, const Execution& execution, ClassId rank_class, std::uint32_t streams) {

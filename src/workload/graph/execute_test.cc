@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 constexpr SimTime us(std::int64_t n) { return netsim::microseconds(n); }
 
-// A byte takes a microsecond, whatever is done with it; counts the questions.
+// One microsecond per byte for every operation; counts the calls.
 class ByteTimer : public CommunicationTimer {
  public:
   SimTime collective(netsim::Collective /*operation*/, Bytes bytes, const OpGroup& /*group*/) override {
@@ -72,7 +72,7 @@ struct Play : public ::testing::Test {
   Execution run;
 };
 
-TEST_F(Play, StreamsRunBesideEachOtherAndInOrder) {
+TEST_F(Play, StreamsRunInParallelAndInOrder) {
   const OpId first = kernel(a, 5);
   const OpId second = kernel(a, 3);
   const OpId beside = kernel(a, 4, 2);
@@ -101,9 +101,9 @@ TEST_F(Play, ProgramOrderWaitsWhereReadyOrderDoesNot) {
   EXPECT_EQ(started(blocked), 10);
 }
 
-// Both became ready at 4; the one that was added first runs first, although the other's dependency ended first in any
+// Both become ready at 4; the one that was added first runs first, although the other's dependency ended first in any
 // order of classes.
-TEST_F(Play, TiesGoByOrderOfAdding) {
+TEST_F(Play, TiesAreBrokenByInsertionOrder) {
   const OpId early = kernel(a, 4, 1);
   const OpId late = kernel(b, 4);
   const OpId one = kernel(a, 1);
@@ -115,7 +115,7 @@ TEST_F(Play, TiesGoByOrderOfAdding) {
   EXPECT_EQ(started(two), 5);
 }
 
-TEST_F(Play, ACollectiveStartsWhenAllAreReady) {
+TEST_F(Play, CollectiveStartsWhenAllAreReady) {
   const OpId before_a = kernel(a, 3);
   const OpId before_b = kernel(b, 8);
   const OpId of_a = move(a, OpKind::collective, 5, 9);
@@ -135,7 +135,7 @@ TEST_F(Play, ACollectiveStartsWhenAllAreReady) {
   }
 }
 
-TEST_F(Play, AReceiveEndsWhenItsSendHas) {
+TEST_F(Play, ReceiveEndsWhenItsSendEnds) {
   const OpId work = kernel(a, 6);
   const OpId send = move(a, OpKind::send, 4, 2);
   const OpId receive = move(b, OpKind::receive, 4, 2);
@@ -154,7 +154,7 @@ TEST_F(Play, AReceiveEndsWhenItsSendHas) {
   EXPECT_EQ(started(use), 10);
 }
 
-TEST_F(Play, AReceiveThatComesLateTakesNoTime) {
+TEST_F(Play, LateReceiveTakesNoTime) {
   const OpId send = move(a, OpKind::send, 4, 2);
   const OpId work = kernel(b, 20);
   const OpId receive = move(b, OpKind::receive, 4, 2);
@@ -164,7 +164,7 @@ TEST_F(Play, AReceiveThatComesLateTakesNoTime) {
   EXPECT_EQ(ended(receive), 20);
 }
 
-TEST_F(Play, WhatIsNotMatchedIsAskedForItself) {
+TEST_F(Play, UnmatchedOperationsAreTimedSeparately) {
   move(a, OpKind::collective, 3, 0);
   const OpId receive = move(a, OpKind::receive, 5, 0);
   play(StreamOrder::program);
@@ -183,11 +183,11 @@ TEST_F(Play, CollectivesInOppositeOrderOnStreamsAreADeadlock) {
                         "`collective3` (operation 3 of class `b`), which waits for `collective2` (operation 2 of class "
                         "`b`), which waits for `collective1` (operation 1 of class `a`), which waits for operation 0"));
   graph = same;
-  play(StreamOrder::ready);  // streams that are not the program's do not hold what is not ready everywhere
+  play(StreamOrder::ready);  // in ready order, streams are not blocked by operations that are not ready everywhere
   EXPECT_EQ(run.end, us(2));
 }
 
-TEST_F(Play, DependenciesThatCrossAreADeadlockInBothOrders) {
+TEST_F(Play, CrossingDependenciesAreADeadlockInBothOrders) {
   const OpId a1 = move(a, OpKind::collective, 1, 1);
   const OpId a2 = move(a, OpKind::collective, 1, 2, 2);
   const OpId b1 = move(b, OpKind::collective, 1, 1);
@@ -214,7 +214,7 @@ TEST_F(Play, ReceivesBeforeSendsAreADeadlockOnOneStream) {
   EXPECT_EQ(run.end, us(1));
 }
 
-TEST_F(Play, AReceiveWithoutItsSendInReadyOrder) {
+TEST_F(Play, ReceiveWithoutItsSendIsADeadlockInReadyOrder) {
   const OpId receive = move(a, OpKind::receive, 1, 1);
   const OpId send = move(b, OpKind::send, 1, 1);
   const OpId back = move(b, OpKind::receive, 1, 2, 2);
@@ -254,9 +254,9 @@ TEST_F(Play, TimesBeyondTheClockSaturate) {
   EXPECT_EQ(run.end, netsim::kNever);
 }
 
-// On random graphs: nothing starts before what it waits for has ended, no stream runs two at once, streams of the
-// program keep their order, matched collectives run together, and the end is that of the last operation.
-TEST_F(Play, RandomGraphsKeepTheRules) {
+// On random graphs: no operation starts before its dependencies have ended, no stream runs two at once, program order
+// is kept, matched collectives run together, and the end is that of the last operation.
+TEST_F(Play, RandomGraphsKeepInvariants) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomStream random(seed);
     graph = OpGraph();

@@ -22,7 +22,7 @@ double ratio(SimTime part, SimTime whole) {
 bool computes(OpKind kind) { return kind == OpKind::compute || kind == OpKind::memory; }
 bool communicates(OpKind kind) { return kind == OpKind::collective || kind == OpKind::send || kind == OpKind::receive; }
 
-// Intervals of time: sorted and joined by join().
+// Time intervals; join() sorts and merges them.
 class Intervals {
  public:
   void add(SimTime start, SimTime end) {
@@ -45,7 +45,7 @@ class Intervals {
     for (const auto& [start, end] : all_) sum += end - start;
     return sum;
   }
-  // How long these last while none of `others` does.
+  // Total length that does not overlap any of `others`.
   [[nodiscard]] SimTime outside(const Intervals& others) const {
     SimTime sum = length();
     std::size_t from = 0;
@@ -171,7 +171,7 @@ class Summary {
                      [](const auto& a, const auto& b) { return a.exposed > b.exposed; });
   }
 
-  // An operation counts from the end of the one before, which is more than its length where a receive waited.
+  // An operation counts from the end of the previous one, which exceeds its duration if a receive waited.
   void add_chain() {
     run_.path = slowest_chain(graph_, execution_);
     std::map<std::pair<std::uint32_t, OpKind>, ChainPart> parts;
@@ -206,7 +206,7 @@ class Summary {
 SimTime bubble_of(const OpGraph& graph, const Execution& execution, CommunicationTimer& timer,
                   const Pipeline& pipeline) {
   if (pipeline.stages <= 1 || graph.class_count() == 0) return SimTime(0);
-  // What stands in each other's way: kernels and the communication that they wait for.
+  // Serialized work: kernels and the communication that they wait for.
   const Exposure work = exposure(graph, execution, ClassId{0}, 3, 0);
   const std::int64_t slots = std::int64_t{pipeline.micro_batches} * pipeline.chunks;
   const SimTime filling(multiply_divide(work.busy.count(), pipeline.stages - 1, slots));

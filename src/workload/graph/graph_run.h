@@ -1,5 +1,5 @@
-// A workload that was read from a file, played, and what came of it: where the time goes, which communication is hidden
-// behind computing and which is not, and the chain of operations that made it last so long. Data, and a view of it.
+// Result of simulating a workload that was read from a file: where the time goes, which communication is hidden behind
+// compute and which is exposed, and the critical path. Data, and a view of it.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace weft::workload {
 
-// Of one class of ranks. Busy: at least one operation of the kind ran. Computing is kernels and memory copies.
+// Per class of ranks. Busy: at least one operation of the kind ran. Compute is kernels and memory copies.
 struct ClassUse {
   std::string name;
   std::uint32_t ranks = 1;
   SimTime end;
   SimTime compute;
   SimTime communication;
-  SimTime exposed;  // of it while nothing computed
-  SimTime host;     // of the host while neither computed nor communicated
-  SimTime idle;     // until the end of the whole run, nothing of the above
+  SimTime exposed;  // part of it with no compute running
+  SimTime host;     // host work while neither compute nor communication ran
+  SimTime idle;     // none of the above, until the end of the whole run
 };
 
-// One kind of communication of the class that ends last (the first such). Rows may overlap: their sum can exceed the
-// class's.
+// One kind of communication of the class that ends last (the first of them in a tie). Rows may overlap: their sum can
+// exceed the class's total.
 struct CommunicationUse {
   std::string group;      // "tensor"
   std::string operation;  // "all-gather", "send"
@@ -33,11 +33,11 @@ struct CommunicationUse {
   std::uint64_t calls = 0;
   Bytes bytes;       // all calls together, as nccl-tests counts them
   SimTime busy;      // at least one ran
-  SimTime exposed;   // of it while nothing computed
-  double share = 0;  // exposed, of the total
+  SimTime exposed;   // part of it with no compute running
+  double share = 0;  // exposed time, share of the total
 };
 
-// Operations of one name on the slowest chain.
+// Operations of one name on the critical path.
 struct ChainPart {
   std::string name;
   OpKind kind = OpKind::compute;
@@ -47,7 +47,7 @@ struct ChainPart {
 };
 
 struct GraphRun {
-  SimTime total;   // with the bubble
+  SimTime total;   // including the bubble
   SimTime end;     // of the last operation
   SimTime bubble;  // filling and draining the pipeline
   std::uint64_t operations = 0;
@@ -56,22 +56,22 @@ struct GraphRun {
   std::vector<ClassUse> classes;
   std::vector<CommunicationUse> communication;  // most exposed first
   std::vector<ChainPart> chain;                 // most time first
-  std::vector<OpId> path;                       // the chain itself, first to last
+  std::vector<OpId> path;                       // the critical path itself, first to last
 };
 
-// Plays a finished graph. An error where operations wait in a cycle, or where it lasts longer than the clock.
+// Simulates a finished graph. Returns an error if operations wait in a cycle or if the run exceeds the clock's range.
 [[nodiscard]] Result<GraphRun> run_graph(const OpGraph& graph, CommunicationTimer& timer, StreamOrder order,
                                          const Pipeline& pipeline = {});
 
 struct GraphRunContext {
   std::string workload;  // "gpt.txt (SimAI)"
   std::string where;     // "pod32: 256 h100-sxm"
-  std::string timer;     // what communication was reckoned with
+  std::string timer;     // which model timed the communication
 };
 [[nodiscard]] Document graph_run_document(const GraphRunContext& context, const GraphRun& run);
 
-// The operations that a run could not have been shorter without: from the last to end, back through whatever ended when
-// the next began (a dependency, the one before on its stream, the other end of a message), first to last.
+// The critical path: from the operation that ends last, back through the operation that ended when the next one began
+// (a dependency, the previous one on its stream, the other end of a message). First to last.
 [[nodiscard]] std::vector<OpId> slowest_chain(const OpGraph& graph, const Execution& execution);
 
 }  // namespace weft::workload

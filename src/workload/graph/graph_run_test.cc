@@ -51,8 +51,8 @@ struct Run : public ::testing::Test {
   GraphRun run;
 };
 
-// a: kernel 0..10, all-reduce 4..9 hidden and 12..18 not, kernel 10..12, the host until 20; b ends at 3.
-TEST_F(Run, WhereTheTimeGoes) {
+// a: kernel 0..10, all-reduce 4..9 hidden and 12..18 exposed, kernel 10..12, the host until 20; b ends at 3.
+TEST_F(Run, BreaksDownTheTime) {
   const OpId early = add(a, OpKind::memory, "copy", 4, 2);
   add(a, OpKind::compute, "first", 10);
   const OpId hidden = add(a, OpKind::collective, "reduce", 5, 1);
@@ -92,7 +92,7 @@ TEST_F(Run, WhereTheTimeGoes) {
   EXPECT_EQ(run.chain[1].time, us(6));
 }
 
-TEST_F(Run, TheChainGoesThroughOtherRanks) {
+TEST_F(Run, ChainCrossesRanks) {
   const OpId work = add(b, OpKind::compute, "slow", 9);
   const OpId send = add(b, OpKind::send, "send", 4, 1, 1);
   graph.depend(send, work);
@@ -111,7 +111,7 @@ TEST_F(Run, TheChainGoesThroughOtherRanks) {
   EXPECT_THAT(names, ElementsAre("slow", "send", "receive", "use", "reduce", "last"));
 }
 
-// On random graphs the chain has no gap: what it names adds up to the total.
+// On random graphs the chain has no gap: its parts add up to the total.
 TEST_F(Run, ChainsAddUp) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     for (const StreamOrder order : {StreamOrder::program, StreamOrder::ready}) {
@@ -142,7 +142,7 @@ TEST_F(Run, ChainsAddUp) {
   }
 }
 
-TEST_F(Run, ABubbleIsAdded) {
+TEST_F(Run, BubbleIsAdded) {
   add(a, OpKind::compute, "k", 12);
   Pipeline pipeline;
   pipeline.stages = 3;
@@ -153,7 +153,7 @@ TEST_F(Run, ABubbleIsAdded) {
   EXPECT_EQ(run.total, run.end + run.bubble);
 }
 
-TEST_F(Run, WhatCannotBeRun) {
+TEST_F(Run, RejectsEmptyAndEndlessGraphs) {
   ASSERT_TRUE(graph.finish().ok());
   EXPECT_THAT(run_graph(graph, timer, StreamOrder::program).error().message, HasSubstr("no operation"));
   graph = OpGraph();
@@ -164,7 +164,7 @@ TEST_F(Run, WhatCannotBeRun) {
   EXPECT_THAT(run_graph(graph, timer, StreamOrder::program).error().message, HasSubstr("106 days"));
 }
 
-TEST_F(Run, AsADocument) {
+TEST_F(Run, DocumentShowsTheRun) {
   add(a, OpKind::compute, "kernel", 10);
   add(a, OpKind::collective, "reduce", 5, 1);
   add(b, OpKind::compute, "other", 3);

@@ -115,7 +115,7 @@ Status OpGraph::check_ids() const {
   return {};
 }
 
-// Members of one number stand together after sorting; a collective has every class once, a message both its ends.
+// Members of one match are adjacent after sorting; a collective has every class once, a message both its ends.
 Status OpGraph::check_matches() const {
   std::vector<std::uint32_t> matched;
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {
@@ -151,7 +151,7 @@ Status OpGraph::check_matches() const {
   return {};
 }
 
-// Counting sort by the earlier operation; those that depend on one keep the order in which they were added.
+// Counting sort by the earlier operation; dependents of one operation keep their insertion order.
 void OpGraph::index_edges() {
   dependency_counts_.assign(ops_.size(), 0);
   dependent_offsets_.assign(ops_.size() + 1, 0);

@@ -1,7 +1,6 @@
-// What a job does, as a graph of operations: kernels, copies, collectives, messages, reads and writes, each on a stream
-// of a rank class. Ranks that do the same thing at the same time (the replicas of a pipeline stage) are one class, so
-// the graph does not grow with the cluster. How long communication takes is asked of a timer: this file knows nothing
-// of networks.
+// A job's work as a graph of operations: kernels, copies, collectives, messages, reads and writes, each on a stream of
+// a rank class. Ranks that do the same thing at the same time (the replicas of a pipeline stage) form one class, so the
+// graph does not grow with the cluster. Communication times come from a timer: this file does not model networks.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,8 @@ namespace weft::workload {
 using netsim::SimTime;
 
 enum class OpId : std::uint32_t {};
-enum class ClassId : std::uint32_t {};  // of ranks
-enum class GroupId : std::uint32_t {};  // of a communicator
+enum class ClassId : std::uint32_t {};  // a class of ranks
+enum class GroupId : std::uint32_t {};  // a communicator
 
 enum class OpKind : std::uint8_t { compute, memory, collective, send, receive, storage_read, storage_write, host };
 [[nodiscard]] std::string_view to_text(OpKind kind);
@@ -29,20 +28,20 @@ enum class OpKind : std::uint8_t { compute, memory, collective, send, receive, s
 struct OpGroup {
   std::string name;  // "tensor", "data", "expert", ...
   std::uint32_t ranks = 1;
-  std::uint32_t node_ranks = 1;  // of it, those that share an NVLink domain
-  std::uint32_t stride = 1;      // rank numbers are this far apart
+  std::uint32_t node_ranks = 1;  // ranks of it that share an NVLink domain
+  std::uint32_t stride = 1;      // distance between consecutive rank numbers
 };
 
 struct Op {
   OpKind kind = OpKind::compute;
-  std::uint8_t stream = 0;  // operations of one stream of one class run one after another
+  std::uint8_t stream = 0;  // operations on one stream of one class run one after another
   netsim::Collective collective = netsim::Collective::all_reduce;
   GroupId group{0};
   std::uint32_t name = 0;  // OpGraph::name_of
-  SimTime duration;        // of communication: 0 asks the timer
+  SimTime duration;        // communication: 0 means that the timer decides
   Bytes bytes;             // moved, as nccl-tests counts them for collectives
-  // Operations of several classes with the same number that is not 0 are one: a collective starts when all are ready
-  // (its members agree in all but bytes, of which the most count), a receive ends when its send has.
+  // Operations of several classes with the same nonzero number are one: a collective starts when all are ready (its
+  // members must agree in everything but bytes; the largest count is used), a receive ends when its send ends.
   std::uint32_t match = 0;
 };
 
@@ -54,7 +53,8 @@ class OpGraph {
   OpId add(ClassId rank_class, Op op);
   void depend(OpId op, OpId earlier);
   void set_match(OpId op, std::uint32_t match) { ops_[static_cast<std::uint32_t>(op)].match = match; }
-  // Call once all is added. An error for a cycle (named), an id out of range, or matched operations that do not fit.
+  // Call after the last add. Returns an error for a cycle (named), an id out of range, or inconsistent matched
+  // operations.
   [[nodiscard]] Status finish();
 
   [[nodiscard]] std::size_t size() const { return ops_.size(); }
@@ -101,7 +101,7 @@ class OpGraph {
   std::vector<OpId> dependents_;
 };
 
-// How long communication takes. The answers are asked once per operation, in a fixed order.
+// Times communication. Called once per operation, in a fixed order.
 class CommunicationTimer {
  public:
   virtual ~CommunicationTimer() = default;
@@ -110,8 +110,8 @@ class CommunicationTimer {
 };
 
 enum class StreamOrder : std::uint8_t {
-  program,  // in order of adding, as a CUDA stream does
-  ready,    // whichever became ready first, then in order of adding; for traces without streams
+  program,  // in insertion order, as on a CUDA stream
+  ready,    // first ready first, ties in insertion order; for traces without streams
 };
 
 struct Execution {
@@ -119,11 +119,11 @@ struct Execution {
   std::vector<SimTime> ended;
   SimTime end;
 };
-// Plays a finished graph. An error where streams and dependencies wait for each other in a cycle (the operations are
-// named).
+// Simulates a finished graph. Returns an error that names the operations if streams and dependencies wait in a cycle.
 [[nodiscard]] Result<Execution> execute(const OpGraph& graph, CommunicationTimer& timer, StreamOrder order);
 
-// Of one class: how long at least one operation of these streams ran, and how long while no operation of `over` did.
+// Per class: how long at least one operation of these streams ran, and how much of that without any operation of
+// `over`.
 struct Exposure {
   SimTime busy;
   SimTime exposed;

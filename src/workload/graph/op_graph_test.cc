@@ -33,7 +33,7 @@ struct TwoClasses {
   GroupId group = graph.add_group({"data", 8, 8, 1});
 };
 
-TEST(OpGraph, NamesAreKeptOnce) {
+TEST(OpGraph, NamesAreInterned) {
   OpGraph graph;
   const std::uint32_t first = graph.intern("forward");
   EXPECT_EQ(graph.intern("backward"), first + 1);
@@ -45,7 +45,7 @@ TEST(OpGraph, NamesAreKeptOnce) {
   EXPECT_EQ(graph.name_of(op), "forward");
 }
 
-TEST(OpGraph, DependentsInOrderOfAdding) {
+TEST(OpGraph, DependentsKeepInsertionOrder) {
   OpGraph graph;
   const ClassId all = graph.add_class("all", 1);
   std::array<OpId, 5> ops{};
@@ -62,13 +62,13 @@ TEST(OpGraph, DependentsInOrderOfAdding) {
   EXPECT_EQ(graph.dependency_count(ops[0]), 0U);
 }
 
-TEST(OpGraph, AnEmptyGraphIsFine) {
+TEST(OpGraph, EmptyGraphIsValid) {
   OpGraph graph;
   EXPECT_TRUE(graph.finish().ok());
   EXPECT_EQ(graph.size(), 0U);
 }
 
-TEST(OpGraph, ACycleIsNamed) {
+TEST(OpGraph, CycleIsNamed) {
   OpGraph graph;
   const ClassId stage = graph.add_class("stage 0", 1);
   const OpId free = graph.add(stage, kernel(graph, "free"));
@@ -88,7 +88,7 @@ TEST(OpGraph, ACycleIsNamed) {
                         "waits for `y` (operation 2 of class `stage 0`), which waits for operation 1"));
 }
 
-TEST(OpGraph, WaitingForItself) {
+TEST(OpGraph, SelfDependencyIsRejected) {
   OpGraph graph;
   const OpId op = graph.add(graph.add_class("c", 1), kernel(graph, "k"));
   graph.depend(op, op);
@@ -106,7 +106,7 @@ TEST(OpGraph, ALongCycleIsCounted) {
   EXPECT_THAT(graph.finish().error().message, HasSubstr("which waits for 94 more, which waits for operation 0"));
 }
 
-TEST(OpGraph, IdsOutOfRange) {
+TEST(OpGraph, IdsOutOfRangeAreRejected) {
   {
     OpGraph graph;
     graph.add(ClassId{1}, Op());
@@ -132,7 +132,7 @@ TEST(OpGraph, IdsOutOfRange) {
   }
 }
 
-TEST(OpGraph, MatchedOperationsMustFit) {
+TEST(OpGraph, InconsistentMatchesAreRejected) {
   {
     TwoClasses two;
     two.graph.add(two.a, matched(OpKind::collective, 1));
@@ -171,7 +171,7 @@ TEST(OpGraph, MatchedOperationsMustFit) {
   }
 }
 
-TEST(OpGraph, MatchedOperationsThatFit) {
+TEST(OpGraph, ConsistentMatchesAreAccepted) {
   TwoClasses two;
   two.graph.add(two.a, matched(OpKind::collective, 7));
   two.graph.add(two.b, matched(OpKind::collective, 7, Bytes(16)));  // uneven all-to-all

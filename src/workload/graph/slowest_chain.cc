@@ -9,7 +9,7 @@ namespace {
 
 std::uint32_t index(OpId id) { return static_cast<std::uint32_t>(id); }
 
-// What could have held up each operation, in flat arrays.
+// Possible causes of each operation's start time, in flat arrays.
 class Causes {
  public:
   Causes(const OpGraph& graph, const Execution& execution) : graph_(graph), execution_(execution) {
@@ -18,8 +18,8 @@ class Causes {
     index_matches();
   }
 
-  // Something that ended when `op` began (a receive: when it ended), and was not met before; kNoOp when there is
-  // nothing. Of several the one that began first, so that the chain tells the most in few steps.
+  // An operation that ended when `op` began (a receive: when it ended) and was not visited before; kNoOp if there is
+  // none. Of several, the one that began first, which keeps the chain short.
   OpId before(OpId op, const std::vector<bool>& met) const {
     const Op& what = graph_[op];
     OpId best = kNoOp;

@@ -12,7 +12,7 @@
 namespace weft::workload {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 80;  // names of templates run to thousands
+constexpr std::size_t kMaxNameBytes = 80;  // template names can have thousands of characters
 
 }  // namespace
 
@@ -70,7 +70,7 @@ Status ChakraBuilder::set(ChakraDraft& draft, std::string_view name, std::int64_
     node.tag = static_cast<std::uint32_t>(number);
   } else if (name == "stream") {
     node.stream = static_cast<std::int32_t>(std::clamp<std::int64_t>(value, -1, INT32_MAX));
-  } else if (name == "runtime" && node.duration_us == 0) {  // of traces before durations had a field
+  } else if (name == "runtime" && node.duration_us == 0) {  // traces older than the duration field
     status = within(INT64_MAX);
     node.duration_us = number;
   }

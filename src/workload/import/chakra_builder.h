@@ -1,5 +1,4 @@
-// Collects the nodes of a Chakra trace from either of its forms, and turns the ids that they name each other by into
-// places. Private to the readers.
+// Collects the nodes of a Chakra trace from either format, and resolves node ids to indices. Private to the readers.
 #pragma once
 
 #include <optional>
@@ -15,7 +14,7 @@ namespace weft::workload {
 
 inline constexpr std::uint32_t kUnknownPeer = UINT32_MAX;
 
-// A node as it is read, before its names and dependencies are looked up.
+// A node as read, before its names and dependencies are resolved.
 struct ChakraDraft {
   ChakraNode node;
   std::string_view name;
@@ -31,7 +30,7 @@ class ChakraBuilder {
   explicit ChakraBuilder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] Status add(ChakraDraft& draft);
-  // A numeric attribute by Chakra's name for it; one that is not known changes nothing.
+  // A numeric attribute by Chakra's name for it; unknown ones are ignored.
   [[nodiscard]] Status set(ChakraDraft& draft, std::string_view name, std::int64_t value) const;
   [[nodiscard]] Status set_type(ChakraDraft& draft, std::int64_t value) const;
   [[nodiscard]] Result<ChakraTrace> finish() &&;
@@ -58,8 +57,7 @@ class ChakraBuilder {
   std::unordered_map<std::string, std::uint32_t> groups_;
 };
 
-// Nodes such that none comes before one it waits for, otherwise by recorded start, then by id; fewer than all where
-// nodes wait in a cycle.
+// Nodes in topological order, otherwise by recorded start, then by id; fewer than all if nodes wait in a cycle.
 [[nodiscard]] std::vector<std::uint32_t> in_order(const ChakraTrace& trace);
 
 [[nodiscard]] Result<ChakraTrace> read_chakra_json(std::string_view text, const std::string& path);

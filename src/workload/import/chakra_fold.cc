@@ -35,7 +35,7 @@ Result<ChakraClasses> ChakraFolder::fold() {
   return std::move(result_);
 }
 
-// As many as asked for, as traces, and as any communicator names.
+// The largest of the requested count, the number of traces, and the ranks that communicators name.
 void ChakraFolder::count_ranks() {
   result_.ranks = std::max<std::uint32_t>(set_.ranks_, 1);
   const auto look = [&](const std::vector<ChakraRanks>& groups) {
@@ -70,7 +70,7 @@ Result<std::uint32_t> ChakraFolder::group_of(std::uint32_t rank, const ChakraSet
       if (ranks == nullptr && group.name == name) ranks = &group.ranks;
     }
   }
-  const bool everyone = name.empty() || name == "0";  // as ASTRA-sim has it
+  const bool everyone = name.empty() || name == "0";  // as in ASTRA-sim
   if (ranks == nullptr && !everyone) ++unknown_[name];
   if (ranks == nullptr || ranks->empty()) return intern(everyone ? "all ranks" : name, {});
   std::vector<std::uint32_t> all = *ranks;
@@ -84,7 +84,7 @@ Result<std::uint32_t> ChakraFolder::group_of(std::uint32_t rank, const ChakraSet
   return intern(name, std::move(all));
 }
 
-// No ranks: all of them.
+// Empty `ranks` means all of them.
 std::uint32_t ChakraFolder::intern(const std::string& name, std::vector<std::uint32_t> ranks) {
   const auto [place, added] = known_.try_emplace(ranks, static_cast<std::uint32_t>(result_.groups.size()));
   if (!added) return place->second;
@@ -131,7 +131,7 @@ void ChakraFolder::refine() {
   number_classes(signatures);
   for (std::size_t before = 0; before != result_.members.size();) {
     before = result_.members.size();
-    // The classes of each communicator's ranks, as one number.
+    // The set of classes of each communicator's ranks, as one number.
     std::map<std::vector<std::uint32_t>, std::uint32_t> mixes;
     std::vector<std::uint32_t> by_group;
     for (const ChakraGroup& group : result_.groups) {

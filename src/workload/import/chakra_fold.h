@@ -1,5 +1,5 @@
-// Which ranks of a job are one class: those of one shape whose communicators and partners are of one class too, found
-// by refining until nothing changes. Private to import/chakra_graph.cc.
+// Groups the ranks of a job into classes: ranks of one shape whose communicators and peers are of the same class too,
+// found by refining until nothing changes. Private to import/chakra_graph.cc.
 #pragma once
 
 #include <map>
@@ -12,18 +12,18 @@ namespace weft::workload {
 
 inline constexpr std::uint32_t kNoClass = UINT32_MAX;
 
-// A communicator as it is: its ranks, in order.
+// A communicator with its ranks, in order.
 struct ChakraGroup {
   std::string name;
   std::vector<std::uint32_t> ranks;
   std::uint32_t stride = 1;
-  std::vector<std::uint32_t> classes;  // of its ranks, each once; of traces that are there
+  std::vector<std::uint32_t> classes;  // classes of its ranks, each once; only ranks that have a trace
 };
 
 struct ChakraClasses {
-  std::uint32_t ranks = 0;  // of the job
+  std::uint32_t ranks = 0;  // in the job
   std::vector<ChakraGroup> groups;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> rank_groups;  // by rank: group of each name in its trace
+  std::map<std::uint32_t, std::vector<std::uint32_t>> rank_groups;  // by rank: group per name in its trace
   std::map<std::uint32_t, std::uint32_t> class_of;                  // by rank
   std::vector<std::vector<std::uint32_t>> members;                  // by class: ranks, in order
   std::vector<std::string> warnings;
@@ -48,10 +48,10 @@ class ChakraFolder {
   const ChakraOptions& options_;
   ChakraClasses result_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> known_;
-  std::map<std::string, std::uint32_t> unknown_;  // names of groups nobody describes, and how many ranks use them
+  std::map<std::string, std::uint32_t> unknown_;  // names of groups without a description, and how many ranks use them
 };
 
-// 1 for ranks that are not equally far apart.
+// 1 for ranks that are not evenly spaced.
 [[nodiscard]] std::uint32_t stride_of(const std::vector<std::uint32_t>& ranks);
 
 }  // namespace weft::workload

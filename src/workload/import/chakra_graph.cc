@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxOps = 100'000'000;
 constexpr std::uint64_t kLongestMicroseconds = 1'000'000'000'000;  // 11 days in one node
-// Streams of a class; those of CUDA, where the trace names them, come after.
+// Streams of a class; CUDA streams that the trace names follow.
 constexpr std::uint8_t kKernels = 0;
 constexpr std::uint8_t kCollectives = 1;
 constexpr std::uint8_t kHost = 2;
@@ -31,7 +31,7 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = hash64({reinterpret_cast<const char*>(&value), sizeof value}, hash);  // NOLINT(*-reinterpret-cast)
 }
 
-// All that makes a node what it is, whatever it is called.
+// Everything that defines a node except its name.
 auto meaning(const ChakraNode& node) {
   return std::tuple(node.group, node.type, node.collective, node.cpu, node.stream, node.peer, node.tag,
                     node.duration_us, node.operations, node.tensor, node.communication, node.earlier_count);
@@ -46,9 +46,9 @@ bool on_device(const ChakraNode& node) {
   return !node.cpu && node.type != ChakraType::invalid && node.type != ChakraType::metadata;
 }
 
-// Bytes as nccl-tests counts them. Chakra counts the input of one rank: of an all-gather the part (ASTRA-sim's Ring.cc
-// and the converter's comm_size agree). A reduce is a broadcast backwards; gather and scatter fill the root's link; a
-// barrier of NCCL's is an all-reduce of one number.
+// Bytes as nccl-tests counts them. Chakra counts the input of one rank: for an all-gather the rank's part (ASTRA-sim's
+// Ring.cc and the converter's comm_size agree). A reduce is modeled as a reverse broadcast; gather and scatter fill the
+// root's link; NCCL's barrier is an all-reduce of one number.
 std::pair<netsim::Collective, std::int64_t> as_nccl(const ChakraNode& node, std::size_t ranks) {
   using netsim::Collective;
   const auto bytes = static_cast<std::int64_t>(node.communication);
@@ -160,7 +160,7 @@ class ChakraPlayer {
   }
 
  private:
-  // What operations that belong together have in common; and of those, the how-many-eth.
+  // What matching operations have in common, and their sequence number among equal ones.
   using Key = std::array<std::uint64_t, 7>;
   struct Matched {
     std::uint32_t number = 0;
@@ -182,7 +182,7 @@ class ChakraPlayer {
     rank_ = members.front();
     shape_ = &shape_of(rank_);
     const ChakraTrace& trace = shape_->trace;
-    // One trace alone stands for all ranks of the job.
+    // A single trace represents all ranks of the job.
     const bool alone = set_.members_.size() == 1;
     const auto ranks = static_cast<std::uint32_t>(alone ? classes_.ranks : members.size());
     class_ = workload_.graph.add_class(alone && ranks > 1 ? "all ranks" : ranks_text(members), ranks);
@@ -240,7 +240,7 @@ class ChakraPlayer {
     const auto bytes = static_cast<double>(node.tensor);
     const double rate = memory ? options_.host_link : options_.memory;
     double seconds = rate > 0 ? bytes / rate : 0;
-    // Williams et al., CACM 2009: whichever of arithmetic and memory takes longer.
+    // Roofline (Williams et al., CACM 2009): the longer of arithmetic and memory time.
     if (!memory && options_.flops > 0) {
       seconds = std::max(seconds, static_cast<double>(node.operations) / options_.flops);
     }
@@ -298,7 +298,7 @@ class ChakraPlayer {
     return place->second;
   }
 
-  // The key under which the other ends look for a node; nothing where it has no other end among the classes.
+  // The key that matches a node with its other ends; nullopt if no class contains another end.
   [[nodiscard]] std::optional<Key> key_of(const ChakraNode& node, std::uint32_t& wanted) {
     if (node.type == ChakraType::collective) {
       const ChakraGroup& group = group_of(node);
@@ -337,7 +337,7 @@ class ChakraPlayer {
       std::uint32_t wanted = 0;
       std::optional<Key> key = key_of(node, wanted);
       if (!key) continue;
-      // A send and a receive of one class may have one key: each counts for itself.
+      // A send and a receive of one class may have the same key: they are counted separately.
       (*key)[6] = seen_[{*key, node.type}]++;
       Matched& matched = matches_[*key];
       if (matched.present++ == 0) {
@@ -432,13 +432,13 @@ class ChakraPlayer {
   std::uint64_t untimed_ = 0;
   std::uint64_t unsized_ = 0;
   std::uint64_t alone_ = 0;  // collectives of one rank
-  // Of the class being added.
+  // State of the class being added.
   std::uint32_t rank_ = 0;
   const ChakraSet::Shape* shape_ = nullptr;
   ClassId class_{0};
   std::uint32_t first_ = 0;
   std::map<std::int32_t, std::uint8_t> cuda_;
-  std::vector<std::uint32_t> names_;  // in the graph, of the trace's
+  std::vector<std::uint32_t> names_;  // graph name ids, by the trace's name ids
   std::map<std::pair<Key, ChakraType>, std::uint64_t> seen_;
 };
 

@@ -1,10 +1,10 @@
-// The Chakra traces of a job's ranks as one graph of operations. Ranks whose traces say the same, and whose partners
-// do, become one class: what is kept and played does not grow with ranks that repeat each other. Collectives of one
+// Merges the Chakra traces of a job's ranks into one graph of operations. Ranks with equal traces and equivalent peers
+// become one class: memory and simulation time do not grow with ranks that repeat each other. Collectives of one
 // communicator and messages between two ranks are matched in the order of their nodes.
 //
 // Times: a node's recorded duration; for kernels without one the roofline of num_ops and tensor_size. Communication is
-// always asked of the timer. CUDA streams are kept where the trace names them: kernels of one stream run in order,
-// which repairs traces whose kernels nothing waits for (mlcommons/chakra issue 215).
+// always timed by the timer. CUDA streams are kept if the trace names them: kernels of one stream run in order, which
+// repairs traces in which nothing depends on the kernels (mlcommons/chakra issue 215).
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 namespace weft::workload {
 
 struct ChakraOptions {
-  std::uint32_t node_gpus = 8;      // that share an NVLink domain
+  std::uint32_t node_gpus = 8;      // GPUs that share an NVLink domain
   double flops = 0;                 // peak, 1/s; 0: unknown
   double memory = 0;                // bytes/s of device memory
   double host_link = 0;             // bytes/s between device and host: remote memory
-  std::vector<ChakraRanks> groups;  // of communicators that the traces do not describe
+  std::vector<ChakraRanks> groups;  // communicators that the traces do not describe
 };
 
 struct ChakraWorkload {
-  OpGraph graph;  // finished; to be played in the order of becoming ready
+  OpGraph graph;  // finished; simulate it in `ready` order
   std::uint32_t ranks = 0;
   std::uint32_t traces = 0;
   std::vector<std::string> warnings;
@@ -34,10 +34,10 @@ struct ChakraWorkload {
 
 class ChakraSet {
  public:
-  // `ranks` of the job: as many as traces, or more where some are not given.
+  // `ranks` of the job: at least the number of traces; more if some traces are missing.
   explicit ChakraSet(std::uint32_t ranks) : ranks_(ranks) {}
 
-  // Refuses a rank that is there already or is none of the job's.
+  // Rejects a duplicate rank and a rank outside the job.
   [[nodiscard]] Status add(std::uint32_t rank, ChakraTrace trace, const std::string& path);
   [[nodiscard]] Result<ChakraWorkload> finish(const ChakraOptions& options) &&;
 
@@ -47,11 +47,11 @@ class ChakraSet {
   friend class ChakraFolder;
   friend class ChakraPlayer;
 
-  // What all traces of one kind share; names, ids and paths are those of the first.
+  // Shared by all traces of one shape; names, ids and paths are those of the first.
   struct Shape {
     ChakraTrace trace;
     std::string path;
-    std::vector<std::uint32_t> offsets;  // from the rank to each of its partners, around the job; each once
+    std::vector<std::uint32_t> offsets;  // from the rank to each of its peers, modulo the job's size; each once
     std::uint64_t hash = 0;
   };
   struct Member {

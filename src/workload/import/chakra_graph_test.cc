@@ -22,7 +22,7 @@ using namespace std::string_view_literals;
 
 constexpr SimTime us(std::int64_t n) { return netsim::microseconds(n); }
 
-// A byte takes a microsecond.
+// One microsecond per byte.
 class ByteTimer : public CommunicationTimer {
  public:
   SimTime collective(netsim::Collective operation, Bytes bytes, const OpGroup& group) override {
@@ -43,7 +43,7 @@ class ByteTimer : public CommunicationTimer {
 
 struct Chakra : public ::testing::Test {
   void SetUp() override { options.node_gpus = 2; }
-  // A trace for each rank, from 0 on.
+  // One trace per rank, from rank 0 on.
   void make(const std::vector<std::string>& traces, std::uint32_t ranks = 0) {
     ChakraSet set(std::max(ranks, static_cast<std::uint32_t>(traces.size())));
     for (std::uint32_t rank = 0; rank < traces.size(); ++rank) {
@@ -77,8 +77,8 @@ struct Chakra : public ::testing::Test {
   GraphRun run;
 };
 
-TEST_F(Chakra, RanksThatDoTheSameAreOneClass) {
-  // Ids differ from rank to rank, as ASTRA-sim's generators number them.
+TEST_F(Chakra, EquivalentRanksAreOneClass) {
+  // Ids differ between ranks, as ASTRA-sim's generators number them.
   std::vector<std::string> traces;
   for (std::uint64_t rank = 0; rank < 6; ++rank) {
     traces.push_back(trace_of(
@@ -96,7 +96,7 @@ TEST_F(Chakra, RanksThatDoTheSameAreOneClass) {
   EXPECT_THAT(workload.warnings, IsEmpty());
 }
 
-TEST_F(Chakra, SizesAsNcclCounts) {
+TEST_F(Chakra, SizesAreCountedAsInNcclTests) {
   const std::string trace =
       trace_of({collective(1, ChakraCollective::all_gather, 5), collective(2, ChakraCollective::reduce_scatter, 20),
                 collective(3, ChakraCollective::all_to_all, 8), collective(4, ChakraCollective::broadcast, 9),
@@ -111,7 +111,7 @@ TEST_F(Chakra, SizesAsNcclCounts) {
                   std::pair(netsim::Collective::all_reduce, 4)));
 }
 
-// A straggler holds up its communicator and nobody else's.
+// A straggler delays only its own communicator.
 TEST_F(Chakra, CollectivesWaitForTheSlowestOfTheirGroup) {
   options.groups = {{"1", {0, 1}}, {"2", {2, 3}}};
   const auto rank = [](std::uint64_t time, std::string_view group) {
@@ -126,8 +126,8 @@ TEST_F(Chakra, CollectivesWaitForTheSlowestOfTheirGroup) {
   EXPECT_EQ(run.classes[2].end, us(7));
 }
 
-// Four stages send forward: none is like another, although the middle two have one trace.
-TEST_F(Chakra, APipelineIsNotFolded) {
+// Four stages send forward: all classes differ, although the middle two have equal traces.
+TEST_F(Chakra, PipelineIsNotFolded) {
   play({trace_of({kernel(1, 2), send(2, 1, 3).after({1})}),
         trace_of({receive(1, 0, 3), kernel(2, 2).after({1}), send(3, 2, 3).after({2})}),
         trace_of({receive(1, 1, 3), kernel(2, 2).after({1}), send(3, 3, 3).after({2})}),
@@ -139,8 +139,8 @@ TEST_F(Chakra, APipelineIsNotFolded) {
   EXPECT_EQ(timer.asked[1].group.node_ranks, 1U);  // 1 to 2, in two
 }
 
-// Two pipelines of two stages side by side, and a ring that closes: partners are the same for every member.
-TEST_F(Chakra, PartnersAroundTheJobAreFolded) {
+// Two parallel pipelines of two stages, and a closed ring: peers are the same for every member.
+TEST_F(Chakra, WrapAroundPeersAreFolded) {
   play({trace_of({kernel(1, 2), send(2, 2, 3).after({1})}), trace_of({kernel(1, 2), send(2, 3, 3).after({1})}),
         trace_of({receive(1, 0, 3), kernel(2, 2).after({1})}), trace_of({receive(1, 1, 3), kernel(2, 2).after({1})})});
   ASSERT_EQ(run.classes.size(), 2U);
@@ -162,7 +162,7 @@ TEST_F(Chakra, MessagesAreMatchedByTag) {
   EXPECT_EQ(run.classes[1].end, us(7));  // the second message ends at 6
 }
 
-TEST_F(Chakra, RooflineWhereNothingWasRecorded) {
+TEST_F(Chakra, RooflineForKernelsWithoutDuration) {
   options.flops = 1e12;
   options.memory = 1e9;
   options.host_link = 5e8;
@@ -179,13 +179,13 @@ TEST_F(Chakra, RooflineWhereNothingWasRecorded) {
   EXPECT_THAT(workload.warnings, IsEmpty());
 }
 
-// As in mlcommons/chakra issue 215: kernels wait for their launch alone.
-TEST_F(Chakra, LooseKernelsAreTold) {
+// As in mlcommons/chakra issue 215: kernels depend only on their launch.
+TEST_F(Chakra, KernelsWithoutDependentsGiveAWarning) {
   const auto launch = [](std::uint64_t id) { return NodeWriter(id, "launch", ChakraType::compute).on_cpu().lasts(1); };
   play({trace_of({launch(1), kernel(2, 10).after({1}), launch(3).after({1}),
                   collective(4, ChakraCollective::all_reduce, 5).after({3})})},
        4);
-  EXPECT_EQ(run.total, us(11));  // beside each other
+  EXPECT_EQ(run.total, us(11));  // in parallel
   ASSERT_EQ(workload.warnings.size(), 1U);
   EXPECT_THAT(workload.warnings[0], HasSubstr("2 of 2 GPU kernels have no dependents"));
   EXPECT_THAT(workload.warnings[0], HasSubstr("far too short"));
@@ -193,7 +193,7 @@ TEST_F(Chakra, LooseKernelsAreTold) {
   EXPECT_EQ(run.ranks, 4U);
 }
 
-TEST_F(Chakra, CudaStreamsPutThemInOrder) {
+TEST_F(Chakra, CudaStreamsOrderKernels) {
   const auto launch = [](std::uint64_t id) { return NodeWriter(id, "launch", ChakraType::compute).on_cpu().lasts(1); };
   play({trace_of({launch(1), kernel(2, 10).after({1}).attribute("stream", 7), launch(3).after({1}),
                   collective(4, ChakraCollective::all_reduce, 5).after({3}).attribute("stream", 7),
@@ -204,48 +204,48 @@ TEST_F(Chakra, CudaStreamsPutThemInOrder) {
   EXPECT_THAT(workload.warnings[0], HasSubstr("ordered by their recorded CUDA streams"));
 }
 
-TEST_F(Chakra, CommunicationOfTheHostIsTheHosts) {
+TEST_F(Chakra, HostCommunicationIsNotTimedByTheTimer) {
   play({trace_of({collective(1, ChakraCollective::broadcast, 100).on_cpu().lasts(6),
                   NodeWriter(2, "m", ChakraType::metadata), kernel(3, 1).after({1, 2})})});
   EXPECT_EQ(run.total, us(7));
   EXPECT_THAT(timer.asked, IsEmpty());
 }
 
-TEST_F(Chakra, ACircleOfDataDependenciesIsNamed) {
+TEST_F(Chakra, DataDependencyCycleIsNamed) {
   make({trace_of({kernel(1, 1).after({2}), kernel(2, 1).after({1})})});
   EXPECT_THAT(problem, HasSubstr("`kernel 1` (operation 0 of class `rank 0`) waits for `kernel 2`"));
   EXPECT_THAT(problem, HasSubstr("mlcommons/chakra 160 and 185"));
 }
 
-TEST_F(Chakra, TracesThatDoNotFit) {
+TEST_F(Chakra, UnmatchedMessagesAreRejected) {
   make({trace_of({send(1, 1, 3)}), trace_of({kernel(1, 1)})});
   EXPECT_EQ(problem, "t.0.et: node 1: unmatched message: the trace of its peer has no counterpart");
 }
 
-TEST_F(Chakra, CollectivesThatSomeTracesLack) {
+TEST_F(Chakra, CollectivesMissingInSomeTracesAreRejected) {
   make({trace_of({kernel(1, 1), collective(2, ChakraCollective::all_reduce, 4)}), trace_of({kernel(1, 1)})});
   EXPECT_EQ(problem, "t.0.et: node 2: this collective is in the traces of only 1 of 2 rank classes of its group");
 }
 
-TEST_F(Chakra, PartnersOutsideTheJob) {
+TEST_F(Chakra, PeersOutsideTheJobAreRejected) {
   make({trace_of({send(1, 9, 3)})});
   EXPECT_EQ(problem, "t.0.et: node 1: its peer is rank 9 but the job has 1 ranks");
 }
 
-TEST_F(Chakra, AGroupWithoutItsOwnRank) {
+TEST_F(Chakra, GroupWithoutItsOwnRankIsRejected) {
   options.groups = {{"1", {1, 2}}};
   make({trace_of({collective(1, ChakraCollective::all_reduce, 4).attribute("pg_name", "1"sv)})});
   EXPECT_EQ(problem, "t.0.et: rank 0 uses process group `1` but is not a member of it");
 }
 
-TEST_F(Chakra, AGroupThatNobodyDescribes) {
+TEST_F(Chakra, UndefinedGroupGivesAWarning) {
   const std::string trace = trace_of({collective(1, ChakraCollective::all_reduce, 4).attribute("pg_name", "5"sv)});
   play({trace, trace});
   ASSERT_EQ(workload.warnings.size(), 1U);
   EXPECT_THAT(workload.warnings[0], HasSubstr("process group `5` (2 ranks use it) is not defined"));
 }
 
-TEST_F(Chakra, SomeTracesOfMany) {
+TEST_F(Chakra, MissingTracesGiveAWarning) {
   const auto trace = [](std::uint64_t time) {
     return trace_of({kernel(1, time), collective(2, ChakraCollective::all_reduce, 4).after({1})});
   };
@@ -256,13 +256,13 @@ TEST_F(Chakra, SomeTracesOfMany) {
   EXPECT_THAT(workload.warnings[0], HasSubstr("2 of 16 ranks have a trace"));
 }
 
-TEST_F(Chakra, OneTraceWithoutAWordOfOthers) {
+TEST_F(Chakra, SingleTraceWithoutRankCountGivesAWarning) {
   play({trace_of({collective(1, ChakraCollective::all_reduce, 4)})});
   ASSERT_EQ(workload.warnings.size(), 1U);
   EXPECT_THAT(workload.warnings[0], HasSubstr("no number of ranks"));
 }
 
-TEST_F(Chakra, KernelsWithoutAnyTimeAreCounted) {
+TEST_F(Chakra, KernelsWithoutTimeAreCounted) {
   play({trace_of({kernel(1, 0), kernel(2, 3)})});
   ASSERT_EQ(workload.warnings.size(), 1U);
   EXPECT_THAT(workload.warnings[0], HasSubstr("1 kernels have neither a duration nor a size"));

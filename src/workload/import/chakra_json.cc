@@ -1,4 +1,4 @@
-// The JSON that Chakra's feeder reads, and lists of communicators.
+// Parses the JSON that Chakra's feeder reads, and lists of communicators.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -12,13 +12,13 @@ namespace weft::workload {
 namespace {
 
 std::int64_t whole(double value) {
-  if (!(value > -9e18)) return INT64_MIN;  // and what is no number
+  if (!(value > -9e18)) return INT64_MIN;  // also NaN
   return value < 9e18 ? std::llround(value) : INT64_MAX;
 }
 
 std::int64_t zigzag(std::uint64_t value) { return static_cast<std::int64_t>((value >> 1U) ^ (~(value & 1U) + 1U)); }
 
-// AttributeProto: its value is one of many fields, and writers do not agree on which.
+// AttributeProto: its value is one of many fields, and writers differ in which one they use.
 struct Attribute {
   std::string_view name;
   std::string_view text;
@@ -59,7 +59,7 @@ void read_value(const WireField& field, Attribute& attribute) {
       attribute.text = field.bytes;
       return;
     default:
-      return;  // lists and bytes: none of those that are read here
+      return;  // lists and bytes: not used here
   }
 }
 
@@ -86,7 +86,7 @@ class Reader {
   }
 
  private:
-  // GlobalMetadata begins with text where a Node has its id, a number.
+  // GlobalMetadata begins with a string where a Node has its numeric id.
   Status read_message(std::string_view message, std::uint64_t offset, bool first) {
     if (first) {
       WireReader fields(message, offset);
@@ -161,7 +161,7 @@ class Reader {
         attributes_.push_back(field);
         return !number;
       default:
-        return true;  // outputs, and what later schemas may add
+        return true;  // outputs, and fields of later schemas
     }
   }
 
@@ -177,7 +177,7 @@ class Reader {
     return attribute.number ? builder_.set(draft_, attribute.name, *attribute.number) : Status();
   }
 
-  // PyTorch's list of a string of a list: ['[{"pg_name": "0", "ranks": [0, 1]}]'].
+  // PyTorch writes a list with one string that is itself a list: ['[{"pg_name": "0", "ranks": [0, 1]}]'].
   Status read_process_groups(std::string_view inputs) {
     const std::size_t from = inputs.find("[{");
     const std::size_t until = inputs.rfind("}]");
@@ -201,7 +201,7 @@ Result<ChakraTrace> read_chakra(std::string_view bytes, const std::string& path)
     return Error{ErrorCode::invalid_input, "the trace is compressed: decompress it with gunzip first", path};
   }
   const std::size_t start = bytes.find_first_not_of(" \t\r\n");
-  // A message of 123 bytes begins with '{' too, but not with a quote behind.
+  // A message of 123 bytes begins with '{' too, but no quote follows.
   if (start != std::string_view::npos && bytes[start] == '{') {
     const std::size_t key = bytes.find_first_not_of(" \t\r\n", start + 1);
     if (key != std::string_view::npos && bytes[key] == '"') return read_chakra_json(bytes, path);

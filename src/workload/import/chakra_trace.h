@@ -1,7 +1,7 @@
 // One rank's execution trace in MLCommons Chakra's format (github.com/mlcommons/chakra, schema/protobuf/et_def.proto):
-// a GlobalMetadata, then a Node for every operation, each behind its length; or the JSON that Chakra's own feeder reads
-// ({"workload_graph": [...]}). What is read here is plain: no times are worked out and no ranks are compared (see
-// import/chakra_graph.h). Input is bounded and never trusted: every error names the file and the byte, line or node.
+// a GlobalMetadata, then one Node per operation, each length-prefixed; or the JSON that Chakra's own feeder reads
+// ({"workload_graph": [...]}). This only parses: times and ranks are handled in import/chakra_graph.h. Input is bounded
+// and untrusted: every error names the file and the byte, line or node.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ChakraNode {
   ChakraType type = ChakraType::invalid;
   ChakraCollective collective = ChakraCollective::all_reduce;
   bool cpu = false;
-  std::int32_t stream = -1;  // CUDA's; -1: not said
+  std::int32_t stream = -1;  // CUDA stream; -1: not given
   std::uint32_t peer = 0;    // of a message: the other rank
   std::uint32_t tag = 0;
   std::uint64_t start_us = 0;
@@ -55,26 +55,26 @@ struct ChakraRanks {
 struct ChakraTrace {
   std::string version;
   std::vector<ChakraNode> nodes;
-  std::vector<std::uint32_t> earlier;  // of each node: those it waits for, by place in `nodes`
+  std::vector<std::uint32_t> earlier;  // per node: the nodes it waits for, as indices into `nodes`
   std::vector<std::string> names;
   std::vector<std::string> groups{std::string()};  // pg_name; "" is the default: all ranks
   std::vector<ChakraRanks> process_groups;
-  // Control dependencies name callers. Those on nodes that are not in the file, or on the node itself, are dropped and
-  // counted; all of them, where together with the others they make a cycle.
+  // Control dependencies name callers. Those on nodes missing from the file, or on the node itself, are dropped and
+  // counted; if they form a cycle together with the others, all of them are dropped.
   std::uint64_t dropped = 0;
   bool control_cycle = false;
 };
 
-// What one file may hold; more is an error that says so.
+// Limits per file; exceeding one is an error that names it.
 inline constexpr std::size_t kMaxChakraNodes = 20'000'000;
 inline constexpr std::size_t kMaxChakraDependencies = 200'000'000;
-inline constexpr std::uint64_t kMaxChakraMessage = 64U << 20U;  // bytes of one node
+inline constexpr std::uint64_t kMaxChakraMessage = 64U << 20U;  // bytes per node
 inline constexpr std::uint64_t kMaxChakraBytes = 1'000'000'000'000'000;
 inline constexpr std::uint64_t kMaxChakraRank = 10'000'000;
 
 [[nodiscard]] Result<ChakraTrace> read_chakra(std::string_view bytes, const std::string& path);
 
-// "[{"pg_name": "1", "ranks": [0, 1]}, ...]", as PyTorch records it, or what ASTRA-sim's communicator files hold:
+// "[{"pg_name": "1", "ranks": [0, 1]}, ...]", as PyTorch records it, or the format of ASTRA-sim's communicator files:
 // {"1": [0, 1], ...}.
 [[nodiscard]] Result<std::vector<ChakraRanks>> read_chakra_groups(std::string_view json, const std::string& path);
 

@@ -26,8 +26,8 @@ std::string problem(std::string_view bytes) {
   return trace.ok() ? "none" : trace.error().text();
 }
 
-// The 81 bytes of all_gather.0.et for four NPUs that ASTRA-sim's own generator writes (examples/workload/
-// microbenchmarks of astra-sim 518bd51).
+// The 81 bytes of all_gather.0.et for four NPUs, as written by ASTRA-sim's own generator
+// (examples/workload/microbenchmarks of astra-sim 518bd51).
 constexpr std::string_view kAstraSim =
     "\x07\x0a\x05"
     "0.0.4H\x12\x14"
@@ -35,7 +35,7 @@ constexpr std::string_view kAstraSim =
     "comm_typeH\x02R\x0f\x0a\x09"
     "comm_sizeH\x80\x80@"sv;
 
-TEST(ReadChakra, AFileOfAstraSim) {
+TEST(ReadChakra, ReadsAnAstraSimFile) {
   ASSERT_EQ(kAstraSim.size(), 81U);
   const ChakraTrace trace = read(kAstraSim);
   EXPECT_EQ(trace.version, "0.0.4");
@@ -50,7 +50,7 @@ TEST(ReadChakra, AFileOfAstraSim) {
   EXPECT_EQ(node.stream, -1);
 }
 
-TEST(ReadChakra, DependenciesBecomePlaces) {
+TEST(ReadChakra, DependenciesBecomeIndices) {
   const ChakraTrace trace =
       read(trace_of({kernel(30, 5).after({10, 20, 10}), kernel(10, 1), kernel(20, 2).called_by(10)}));
   ASSERT_EQ(trace.nodes.size(), 3U);
@@ -75,7 +75,7 @@ TEST(ReadChakra, AttributesOfEveryNumericType) {
   }
 }
 
-TEST(ReadChakra, NodesOfPyTorch) {
+TEST(ReadChakra, ReadsPyTorchNodes) {
   const ChakraTrace trace = read(trace_of(
       {NodeWriter(2, "## process_group:init ##", ChakraType::metadata)
            .inputs(R"(['[{"pg_name": "0", "ranks": [], "backend": "nccl"}, {"pg_name": "3", "ranks": [0, 4]}]'])"),
@@ -90,8 +90,8 @@ TEST(ReadChakra, NodesOfPyTorch) {
 }
 
 // Callers that the converter left out, that are renumbered to the node itself (as node 3322 of Chakra's own test trace
-// is), or that come round.
-TEST(ReadChakra, ControlDependenciesThatMakeNoSenseArePassedOver) {
+// is), or that form a cycle.
+TEST(ReadChakra, InvalidControlDependenciesAreDropped) {
   const ChakraTrace missing = read(trace_of({kernel(1, 1).called_by(99), kernel(2, 1).called_by(2).after({1})}));
   EXPECT_EQ(missing.dropped, 2U);
   EXPECT_FALSE(missing.control_cycle);
@@ -101,7 +101,7 @@ TEST(ReadChakra, ControlDependenciesThatMakeNoSenseArePassedOver) {
   EXPECT_EQ(cycle.nodes[1].earlier_count, 1U);
 }
 
-TEST(ReadChakra, WhatIsWrongHasItsPlace) {
+TEST(ReadChakra, ErrorsNameTheByteOrNode) {
   EXPECT_EQ(problem(""), "t.0.et: the trace has no nodes");
   EXPECT_EQ(problem(trace_of({})), "t.0.et: the trace has no nodes");
   EXPECT_EQ(problem(kAstraSim.substr(0, 40)), "t.0.et: byte 9: 72 bytes announced but only 31 left");
@@ -119,14 +119,14 @@ TEST(ReadChakra, WhatIsWrongHasItsPlace) {
               HasSubstr("node 4: group `1`: expected a list of ranks"));
 }
 
-TEST(ReadChakra, EveryCutAndEveryFlippedBitIsAnAnswer) {
+TEST(ReadChakra, TruncationsAndBitFlipsAreHandled) {
   const std::string good = trace_of({kernel(1, 5), collective(2, ChakraCollective::all_to_all, 4096).after({1}),
                                      fixtures::send(3, 1, 10).after({2}), fixtures::receive(4, 1, 10)});
   ASSERT_EQ(read(good).nodes.size(), 4U);
   int refused = 0;
   for (std::size_t size = 0; size < good.size(); ++size) {
     const Result<ChakraTrace> trace = read_chakra(good.substr(0, size), "cut");
-    // Messages are framed: only a cut between two of them leaves a trace, of fewer nodes.
+    // Messages are framed: only a cut between two of them leaves a valid trace, with fewer nodes.
     refused += trace.ok() ? 0 : 1;
     if (trace.ok()) {
       EXPECT_LT(trace->nodes.size(), 4U) << size;
@@ -141,7 +141,7 @@ TEST(ReadChakra, EveryCutAndEveryFlippedBitIsAnAnswer) {
   }
 }
 
-TEST(ReadChakraJson, TheFormOfChakrasFeeder) {
+TEST(ReadChakraJson, ReadsTheFormatOfChakrasFeeder) {
   const ChakraTrace trace = read(R"({
   "workload_graph": [
     {"Id": 216, "Name": "aten::mm", "NodeType": 4, "ctrlDeps": [3], "data_deps": [], "runtime": 318, "is_cpu_op": true},
@@ -158,7 +158,7 @@ TEST(ReadChakraJson, TheFormOfChakrasFeeder) {
   EXPECT_EQ(trace.nodes[1].earlier_count, 1U);
 }
 
-TEST(ReadChakraJson, WhatIsWrongHasItsLine) {
+TEST(ReadChakraJson, ErrorsNameTheLine) {
   EXPECT_THAT(problem("{\"a\": 1}"), HasSubstr("expected a list `workload_graph`"));
   EXPECT_EQ(problem("{\n\"workload_graph\": [\n {\"Name\": \"x\"}]}"), "t.0.et:3:2: expected a whole number `Id`");
   EXPECT_EQ(problem("{\"workload_graph\": [\n {\"Id\": 1, \"data_deps\": 3}]}"),
@@ -168,7 +168,7 @@ TEST(ReadChakraJson, WhatIsWrongHasItsLine) {
   EXPECT_THAT(problem("{\"workload_graph\": ["), HasSubstr("t.0.et:1:"));
 }
 
-TEST(ReadChakraGroups, BothForms) {
+TEST(ReadChakraGroups, ReadsBothFormats) {
   const auto astra = read_chakra_groups(R"({"1": [0, 1], "2": [2, 3]})", "groups.json");
   ASSERT_TRUE(astra.ok());
   ASSERT_EQ(astra->size(), 2U);

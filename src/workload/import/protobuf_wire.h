@@ -1,7 +1,7 @@
-// Reads the wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding) in place: fields as they come,
-// with number, type and where they stand. An own reader rather than libprotobuf because the one thing read with it,
-// Chakra's traces, has two messages of a dozen fields: no generated code, no build step, nothing allocated, and every
-// error has the offset of its byte, which the library does not tell. It checks bounds and nothing of any schema.
+// Parses the wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding) in place: fields in order, with
+// number, type and offset. A custom reader instead of libprotobuf because its only input, Chakra's traces, has two
+// messages of a dozen fields: no generated code, no build step, no allocation, and every error has the offset of its
+// byte, which the library does not report. It checks bounds, not schemas.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct WireField {
 
 class WireReader {
  public:
-  // `offset` is that of the first byte in the file.
+  // `offset` is the position of the first byte in the file.
   explicit WireReader(std::string_view bytes, std::uint64_t offset = 0) : bytes_(bytes), base_(offset) {}
 
-  // The next field; nothing at the end and when something is wrong.
+  // The next field; nullopt at the end and on an error.
   std::optional<WireField> next();
-  // A varint alone: the length before a message. Nothing when it is cut or too long.
+  // A single varint: the length before a message. Nullopt if it is truncated or too long.
   std::optional<std::uint64_t> varint();
-  // So many bytes; nothing when there are fewer.
+  // This many bytes; nullopt if there are fewer.
   std::optional<std::string_view> take(std::uint64_t count);
 
   [[nodiscard]] bool at_end() const { return at_ == bytes_.size(); }
@@ -49,7 +49,7 @@ class WireReader {
   std::string problem_;
 };
 
-// Packed or not: calls `take` for each varint of a repeated field. False when the packed bytes are broken.
+// Packed or not: calls `take` for each varint of a repeated field. False if the packed bytes are malformed.
 template <class Take>
 bool each_varint(const WireField& field, Take take) {
   if (field.type == WireType::varint) {

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using namespace std::string_view_literals;
 
-// The examples of protobuf.dev/programming-guides/encoding.
+// The examples from protobuf.dev/programming-guides/encoding.
 TEST(WireReader, PublishedExamples) {
   WireReader number("\x08\x96\x01"sv);
   auto field = number.next();
@@ -68,7 +68,7 @@ std::string problem_of(std::string_view bytes) {
   return reader.problem();
 }
 
-TEST(WireReader, WhatIsWrongHasItsByte) {
+TEST(WireReader, ErrorsNameTheByte) {
   EXPECT_EQ(problem_of("\x08\x96"sv), "byte 11: truncated number at the end");
   EXPECT_EQ(problem_of("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"sv), "byte 11: a number is longer than 64 bits");
   EXPECT_EQ(problem_of("\x12\x07\x74"sv), "byte 12: 7 bytes announced but only 1 left");
@@ -79,14 +79,14 @@ TEST(WireReader, WhatIsWrongHasItsByte) {
   EXPECT_EQ(problem_of("\x0d\x01\x02"sv), "byte 11: 4 bytes announced but only 2 left");
 }
 
-TEST(WireReader, PackedNumbersThatAreCut) {
+TEST(WireReader, TruncatedPackedNumbersAreRejected) {
   WireReader reader("\x32\x02\x03\x8e"sv);
   const auto field = reader.next();
   ASSERT_TRUE(field);
   EXPECT_FALSE(each_varint(*field, [](std::uint64_t) {}));
 }
 
-TEST(WireReader, ReadsWhatIsWritten) {
+TEST(WireReader, RoundTrips) {
   RandomStream random(1);
   for (int i = 0; i < 1000; ++i) {
     const std::uint64_t value = random.next() >> random.below(64);

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kPolicies = {"HYBRID_TRANSFORMER_FWD_I
                                                        "MICRO"};
 
 enum class Policy : std::uint8_t { transformer, data, micro };
-enum class Range : std::uint8_t { model, data, expert, data_expert };  // which ranks a collective is over
+enum class Range : std::uint8_t { model, data, expert, data_expert };  // the ranks of a collective
 
 struct Pass {
   std::int64_t time_ps = 0;
@@ -49,7 +49,7 @@ struct Header {
   std::int64_t gpus = 0;
   std::int64_t message = 0;
   std::vector<std::int64_t> checkpoints;  // rows whose input is kept
-  std::vector<std::int64_t> initiates;    // rows before whose backward pass all since the last one are done again
+  std::vector<std::int64_t> initiates;    // rows before whose backward pass all rows since the last one are recomputed
 };
 
 class Reader {
@@ -89,7 +89,7 @@ class Reader {
     std::string_view name = key.text;
     if (name.ends_with(':')) name.remove_suffix(1);
     const auto number = [&](std::int64_t& value, std::int64_t least, std::int64_t most) {
-      // AICB divides in floating point: "25165824.0".
+      // AICB uses floating-point division: "25165824.0".
       const Word word = lines_.word();
       const auto read = lines_.decimal(word, fmt::format("`{}`", name), 0, most);
       if (read && *read < least) lines_.error(word, fmt::format("`{}` must be at least {}", name, least));
@@ -121,7 +121,7 @@ class Reader {
       fail("the file has no `all_gpus:`; set the number of GPUs");
       return false;
     }
-    // A microbenchmark and plain data parallelism go over all ranks.
+    // Microbenchmarks and plain data parallelism use all ranks.
     if (header_.policy != Policy::transformer) header_.tensor = 1;
     const auto model = static_cast<Uint128>(header_.tensor) * static_cast<Uint128>(header_.stages);
     if (static_cast<Uint128>(header_.gpus) % model != 0) {
@@ -241,8 +241,8 @@ class Builder {
     workload.pipeline = {static_cast<std::uint32_t>(header.stages), static_cast<std::uint32_t>(header.chunks),
                          static_cast<std::uint32_t>(header.micro_batches), Bytes(header.message), tensor * data};
     all_ = graph_.add_class("all ranks", workload.gpus);
-    // Tensor ranks are neighbors, then experts, then data, then stages: the order of Megatron-LM's groups and of
-    // SimAI's. Indexed by Range.
+    // Tensor ranks are adjacent, then experts, then data, then stages: the group order of Megatron-LM and SimAI.
+    // Indexed by Range.
     groups_ = {add_group("tensor", tensor, 1, options), add_group("data", data, tensor, options),
                add_group("expert", expert, tensor, options),
                add_group("expert data", data / expert, tensor * expert, options)};
@@ -292,7 +292,7 @@ class Builder {
     return graph_.add(all_, op);
   }
 
-  // Computes, communicates, and what comes next waits for both.
+  // Compute, then communication; the next pass waits for both.
   void pass(const Row& row, const Pass& pass, std::string_view phase) {
     const OpId kernel = compute(row.name, phase, pass.time_ps);
     if (before_) graph_.depend(kernel, *before_);
@@ -316,7 +316,7 @@ class Builder {
     updates_.emplace_back(&row, after);
   }
 
-  // From the nearest checkpoint up to this row.
+  // Recomputes from the nearest checkpoint up to this row.
   void recompute(std::int64_t row) {
     if (!std::binary_search(header_.initiates.begin(), header_.initiates.end(), row)) return;
     const auto from = std::upper_bound(header_.checkpoints.begin(), header_.checkpoints.end(), row);
@@ -331,11 +331,11 @@ class Builder {
   OpGraph& graph_;
   ClassId all_{0};
   std::array<GroupId, 4> groups_{};
-  std::optional<OpId> before_;  // communication that stands in the way of the next kernel
+  std::optional<OpId> before_;  // communication that blocks the next kernel
   std::vector<std::pair<const Row*, std::optional<OpId>>> updates_;
 };
 
-// Many checkpoints close together could ask for the square of the rows.
+// Many checkpoints close together could recompute a number of rows quadratic in the input.
 bool too_much_recomputation(const Header& header) {
   std::int64_t rows = 0;
   for (const std::int64_t row : header.initiates) {

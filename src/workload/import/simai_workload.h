@@ -1,11 +1,11 @@
-// Workload files of SimAI, as AICB writes them, read into a graph of operations: a row a layer, with the time (ns) and
-// the communication of its forward pass, input gradient and weight gradient. The format and what the rows mean are read
-// off github.com/aliyun/aicb (SimAI_training_workload_generator.py) and github.com/aliyun/SimAI (astra-sim's
+// Parses SimAI workload files, as written by AICB, into a graph of operations: one row per layer, with the time (ns)
+// and the communication of its forward pass, input gradient and weight gradient. The format and its semantics are taken
+// from github.com/aliyun/aicb (SimAI_training_workload_generator.py) and github.com/aliyun/SimAI (astra-sim's
 // Workload.cc): forward through all rows, then backward through them in reverse; communication of the forward pass and
-// of input gradients stands in the way, that of weight gradients does not.
+// of input gradients blocks compute, that of weight gradients does not.
 //
 // The file describes one rank, and all ranks do the same, so the graph has one class. Pipeline stages are not in the
-// rows: the header names them, and the filling and draining of the pipeline is reckoned apart (see Pipeline).
+// rows: the header names them, and pipeline fill and drain are modeled separately (see Pipeline).
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@
 namespace weft::workload {
 
 struct SimaiOptions {
-  std::uint32_t gpus = 0;       // for files that do not say; 0: unknown
-  std::uint32_t node_gpus = 8;  // that share an NVLink domain
+  std::uint32_t gpus = 0;       // for files without it; 0: unknown
+  std::uint32_t node_gpus = 8;  // GPUs that share an NVLink domain
 };
 
 struct SimaiWorkload {
   OpGraph graph;  // finished
   std::uint32_t gpus = 1;
-  std::uint32_t tensor = 1;  // ranks of each group
+  std::uint32_t tensor = 1;  // ranks per group
   std::uint32_t expert = 1;
   std::uint32_t data = 1;
   Pipeline pipeline;
@@ -39,11 +39,11 @@ inline constexpr std::uint8_t kSimaiCompute = 0;
 inline constexpr std::uint8_t kSimaiBlocking = 1;    // forward and input-gradient communication
 inline constexpr std::uint8_t kSimaiBackground = 2;  // weight-gradient communication
 
-// What one file may hold; more is an error that says so.
+// Limits per file; exceeding one is an error that names it.
 inline constexpr std::int64_t kMaxSimaiRows = 1'000'000;
 inline constexpr std::int64_t kMaxSimaiGpus = 10'000'000;
 
-// Whether the first line is a header of such a file.
+// Whether the first line is a SimAI header.
 [[nodiscard]] bool looks_like_simai(std::string_view text);
 [[nodiscard]] std::optional<SimaiWorkload> read_simai_workload(const Sources& sources, FileId file,
                                                                const SimaiOptions& options, Diagnostics& diagnostics);

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 constexpr SimTime ns(std::int64_t n) { return netsim::nanoseconds(n); }
 
-// A byte takes a nanosecond.
+// One nanosecond per byte.
 class ByteTimer : public CommunicationTimer {
  public:
   SimTime collective(netsim::Collective /*operation*/, Bytes bytes, const OpGroup& group) override {
@@ -61,8 +61,8 @@ const std::string kHeader =
     "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 4 pp: 1 vpp: 1 ga: 1 all_gpus: 64 "
     "checkpoints: 0 checkpoint_initiates: 0";
 
-// Forward 10 + 3 and 20, backward 21 + 5, 22 and 11, 12: communication of the passes stands in the way, that of weight
-// gradients (100 after the second row's, 7 after the first's) runs behind; updates 1 and 2 wait for it.
+// Forward 10 + 3 and 20, backward 21 + 5, 22 and 11, 12: communication of the passes blocks compute, that of weight
+// gradients (100 after the second row's, 7 after the first's) runs in the background; updates 1 and 2 wait for it.
 TEST(ReadSimai, PassesInOrder) {
   const ReadText text = read(kHeader +
                              "\n2\n"
@@ -79,7 +79,7 @@ TEST(ReadSimai, PassesInOrder) {
   EXPECT_EQ(text.value->data, 32U);
 }
 
-TEST(ReadSimai, GroupsByTheirSuffix) {
+TEST(ReadSimai, SuffixSelectsTheGroup) {
   const ReadText text = read(kHeader +
                              "\n1\n"
                              "a -1 1 ALLTOALL_EP 8 1 ALLREDUCE 8 1 ALLGATHER_DP_EP 8 1\n");
@@ -96,10 +96,10 @@ TEST(ReadSimai, GroupsByTheirSuffix) {
   };
   check(0, "expert", 4, 4, 2);  // ranks 0, 2, 4, 6 of a server of 8
   check(1, "tensor", 2, 2, 1);
-  check(2, "expert data", 8, 1, 8);  // one of each server
+  check(2, "expert data", 8, 1, 8);  // one rank per server
 }
 
-TEST(ReadSimai, RecomputationFromTheCheckpoint) {
+TEST(ReadSimai, RecomputesFromTheCheckpoint) {
   const std::string rows =
       "\n3\n"
       "a -1 10 NONE 0 0 NONE 0 0 NONE 0 0\n"
@@ -115,7 +115,7 @@ TEST(ReadSimai, RecomputationFromTheCheckpoint) {
 }
 
 // (4 - 1) / (2 x 3) of 60 ns, and six messages of 5 ns.
-TEST(ReadSimai, ThePipelineIsFilledAndDrained) {
+TEST(ReadSimai, PipelineIsFilledAndDrained) {
   const ReadText text = read(
       "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 1 pp: 4 vpp: 3 ga: 2 all_gpus: 8 "
       "checkpoints: 0 checkpoint_initiates: 0 pp_comm: 5.0\n1\n"
@@ -132,11 +132,11 @@ TEST(ReadSimai, OlderFilesAndMicrobenchmarks) {
   ASSERT_TRUE(micro.value);
   EXPECT_EQ(micro.value->data, 16U);
   EXPECT_THAT(read("MICRO" + rows).errors, ElementsAre("1:1 the file has no `all_gpus:`; set the number of GPUs"));
-  // In data parallelism weight gradients come before input gradients, and go out first.
+  // With data parallelism, weight gradients are computed before input gradients and sent first.
   EXPECT_EQ(total(read("DATA\n1\na -1 10 NONE 0 20 NONE 0 30 ALLREDUCE 15 1\n", 8)), ns(10 + 30 + 20 + 1));
 }
 
-TEST(ReadSimai, TheExamples) {
+TEST(ReadSimai, ReadsTheExamples) {
   for (const char* name : {"dense_tp4_dp8.txt", "moe_ep8_pp4.txt"}) {
     const Result<std::string> text = read_file(source_dir() + "/examples/workload/" + name);
     ASSERT_TRUE(text.ok());
@@ -175,7 +175,7 @@ TEST(ReadSimai, EveryErrorHasItsPlace) {
               ElementsAre("4:1 ignored: the file announces only 1 layers"));
 }
 
-TEST(ReadSimai, WhichFilesAreSimai) {
+TEST(ReadSimai, DetectsSimaiFiles) {
   EXPECT_TRUE(looks_like_simai("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8"));
   EXPECT_TRUE(looks_like_simai("MICRO\n2\n"));
   EXPECT_FALSE(looks_like_simai("{\"workload_graph\": []}"));

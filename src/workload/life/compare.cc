@@ -34,7 +34,7 @@ Cell relative_change(double a, double b) {
   return cell;
 }
 
-// A name for people, a key for machines.
+// A title for people, a key for scripts.
 Cell named(std::string_view key, std::string_view title) {
   Cell cell{key};
   cell.shown = title;
@@ -98,7 +98,7 @@ TableSection figures_table(const LifeResult& a, const LifeResult& b) {
   return table;
 }
 
-// What moved most comes first.
+// Largest change first.
 TableSection parts_table(const LifeResult& a, const LifeResult& b) {
   TableSection table;
   table.key = "step_parts";
@@ -154,7 +154,7 @@ TableSection networks_table(const LifeResult& a, const LifeResult& b) {
     for (std::size_t k = 0; k < kMedia; ++k) {
       const MediumUse& x = a.states[i].use[k];
       const MediumUse& y = b.states[i].use[k];
-      // What a table with one decimal would show as the same is not listed.
+      // Skips differences that a table with one decimal would not show.
       if (std::abs(x.mean - y.mean) < 0.0005) continue;
       table.rows.push_back({Cell(a.states[i].number), Cell(to_text(static_cast<Medium>(k))), percent_cell(x.mean),
                             percent_cell(y.mean), bytes_cell(x.bytes), bytes_cell(y.bytes)});

@@ -1,6 +1,6 @@
-// Two lives side by side: figures, parts of a step, states, networks, communication and memory, what moved between
-// them, and a sentence that says why the faster one is faster. Runs with different batches are compared by the time of
-// a million tokens.
+// Compares two simulated runs of a job: figures, parts of a step, states, networks, communication and memory, the
+// differences, and a sentence that explains why the faster one is faster. Runs with different batches are compared by
+// the time per million tokens.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ LifeResult overlapped() {
   return life;
 }
 
-TEST(LifeCompare, SaysWhyTheFasterOneIsFaster) {
+TEST(LifeCompare, ExplainsWhyTheFasterRunIsFaster) {
   const std::string why = why_faster(sample::life(), overlapped());
   // 1.460 / 1.322 = 1.104; 1490 - 1352 = 138 ms
   EXPECT_THAT(why, HasSubstr("B is 1.10 times as fast as A"));
@@ -36,7 +36,7 @@ TEST(LifeCompare, SaysWhyTheFasterOneIsFaster) {
   EXPECT_THAT(why, HasSubstr("Most of it: tensor all-gather (NVLS LL128 instead of NVLS Simple)."));
 }
 
-TEST(LifeCompare, TheOtherWayRound) {
+TEST(LifeCompare, HandlesSwappedEqualAndEmptyRuns) {
   EXPECT_THAT(why_faster(overlapped(), sample::life()), HasSubstr("A is 1.10 times as fast as B"));
   EXPECT_THAT(why_faster(sample::life(), sample::life()), HasSubstr("equally fast"));
   EXPECT_THAT(why_faster(sample::life(), LifeResult()), HasSubstr("no throughput"));
@@ -50,12 +50,12 @@ TEST(LifeCompare, DifferentBatchesAreComparedByTokens) {
   large.parts.compute = large.parts.compute + sample::ms(1'490) / 4;
   large.tokens_per_second = sample::life().tokens_per_second * 1.6;
   const std::string why = why_faster(sample::life(), large);
-  // 512 x 8192 tokens = 4.194 million in 1.49 s are 355.2 ms a million; twice the tokens in 5/4 of the time 222 ms.
+  // 512 x 8192 tokens = 4.194 million in 1.49 s are 355.2 ms per million; twice the tokens in 5/4 of the time 222 ms.
   EXPECT_THAT(why, HasSubstr("a million tokens takes 222 ms instead of 355.2 ms"));
   EXPECT_THAT(why, HasSubstr("It has 512 GPUs instead of 256; the throughput per GPU is 0.80 times as high."));
 }
 
-TEST(LifeCompare, DocumentShowsBothSidesAndWhatMoved) {
+TEST(LifeCompare, DocumentShowsBothSidesAndDifferences) {
   LifeResult b = overlapped();
   b.assumptions.pop_back();
   b.assumptions.emplace_back("collectives share 16 of 132 multiprocessors");

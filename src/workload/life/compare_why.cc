@@ -26,14 +26,14 @@ struct Side {
 struct Saving {
   StepPart fast;
   StepPart slow;
-  SimTime time;  // that the faster one saves
+  SimTime time;  // saved by the faster run
 };
 
 SimTime scaled(SimTime time, double factor) {
   return SimTime(std::llround(static_cast<double>(time.count()) * factor));
 }
 
-// Times of one step, or of a million tokens where the steps differ in tokens.
+// Times per step, or per million tokens if the tokens per step differ.
 class Explanation {
  public:
   Explanation(const Side& fast, const Side& slow) : fast_(fast), slow_(slow) {
@@ -74,12 +74,12 @@ class Explanation {
                        format_number(fast_.life.tokens_per_second), format_number(slow_.life.tokens_per_second), times);
   }
 
-  // The parts that give most of it, and the one that costs most.
+  // The parts that save most, and the one that costs most.
   [[nodiscard]] std::string where(SimTime saved) const {
     std::string gains;
     int named = 0;
     for (const Saving& one : savings_) {
-      // Less than a twentieth of the whole explains nothing.
+      // Less than a twentieth of the total is not an explanation.
       if (named == 3 || one.time.count() * 20 < saved.count()) break;
       gains += fmt::format("{}{} {} ({} instead of {})", named == 0 ? "" : ", ", format_time(one.time),
                            lower(one.fast.title), format_time(one.fast.time), format_time(one.slow.time));
@@ -100,7 +100,7 @@ class Explanation {
     return text;
   }
 
-  // The communication whose exposed time fell most, with what is different about it.
+  // The communication whose exposed time fell most, with its differences.
   [[nodiscard]] std::string cause() const {
     const CommunicationRow* best = nullptr;
     const CommunicationRow* other = nullptr;
@@ -117,7 +117,7 @@ class Explanation {
         break;
       }
     }
-    // It must be among what explains the difference.
+    // It must be a significant part of the difference.
     if (best == nullptr || savings_.empty() || most.count() * 4 < savings_.front().time.count()) return {};
     std::string out;
     const auto add = [&](std::string what) { out += (out.empty() ? "" : "; ") + std::move(what); };
@@ -139,7 +139,7 @@ class Explanation {
     return out.empty() ? out : fmt::format(" Most of it: {} ({}).", best->what, out);
   }
 
-  // A hundredth is what a table would show.
+  // A table shows differences from about 1 %.
   static bool differ(double a, double b) { return std::abs(a - b) > 0.01 * std::max(std::abs(a), std::abs(b)); }
 
   [[nodiscard]] std::string differences() const {
@@ -161,7 +161,7 @@ class Explanation {
   bool same_step_ = true;
   double fast_factor_ = 1;
   double slow_factor_ = 1;
-  std::vector<Saving> savings_;  // most first
+  std::vector<Saving> savings_;  // largest first
 };
 
 }  // namespace

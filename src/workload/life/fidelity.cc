@@ -11,7 +11,7 @@
 namespace weft::workload {
 namespace {
 
-// The call that the finer engine finds slowed down most against the coarser one.
+// The call that the finer engine slows down most relative to the coarser one.
 std::string explanation(const LifeResult& coarse, const LifeResult& fine) {
   std::string words = "no call differs";
   double most = 0.005;

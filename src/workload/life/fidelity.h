@@ -1,4 +1,4 @@
-// Small documents beside the life's own: the same life at several fidelities, and the models that weft knows.
+// Small documents next to the main result: the same run at several fidelities, and the list of known models.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace weft::workload {
 
-// A table of them, coarsest first, with the difference of each to the finest and what explains it.
+// A table of the runs, coarsest first, with the difference of each to the finest and what explains it.
 void add_fidelities(const std::vector<LifeResult>& lives, Document& document);
 [[nodiscard]] Document models_document();
 

@@ -22,22 +22,23 @@ struct LifeParts {
   ReadPlan reads;
   CheckpointPlan checkpoint;
   SimTime input_stall;
-  std::uint64_t checkpoint_steps = 0;  // 0: none are written
+  std::uint64_t checkpoint_steps = 0;  // 0: no checkpoints
 };
 
-// States 3 to 5 of an iteration that begins at `start`; fabric shares come from what the calls of the step send.
+// States 3 to 5 of an iteration that begins at `start`; fabric shares are computed from the bytes that the step's calls
+// send.
 void add_iteration_states(const LifeParts& parts, FabricTimer& timer, SimTime start, LifeResult& life);
 void add_communication(const LifeParts& parts, FabricTimer& timer, LifeResult& life);
 void add_tail(const LifeParts& parts, LifeResult& life);
 void add_timeline(const LifeParts& parts, LifeResult& life);
-// Plays the candidates for improvement again; needs everything else of `life`.
+// Simulates each candidate improvement; needs all other parts of `life`.
 void add_verdict(const LifeParts& parts, LifeResult& life);
 
-// Whether a call leaves the server, and what one GPU then sends into the backend and over NVLink.
+// Whether a call of this group leaves the server.
 [[nodiscard]] bool leaves_server(const OpGroup& group);
 
 [[nodiscard]] SimTime time_from(double seconds);
-// So many times as long; what no Duration holds becomes the longest one.
+// `once` multiplied by `times`, saturating at the longest Duration.
 [[nodiscard]] Duration repeated(SimTime once, std::int64_t times);
 
 }  // namespace weft::workload

@@ -1,5 +1,5 @@
-// A collective over a range of sizes on servers of a cluster, as nccl-tests would print it: NCCL's choice for each
-// size, its time, and what the fabric as built adds.
+// A collective over a range of sizes on a cluster's servers, as nccl-tests would print it: NCCL's choice for each size,
+// its time, and the slowdown of the fabric as built.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 namespace weft::workload {
 
 struct NcclSweepRequest {
-  std::string pool;              // empty: the first with GPUs
+  std::string pool;              // empty: the first pool with GPUs
   std::uint32_t ranks = 0;       // 0: all GPUs of the pool
-  std::uint32_t node_ranks = 0;  // of one server; 0: all
+  std::uint32_t node_ranks = 0;  // per server; 0: all
   netsim::Collective operation = netsim::Collective::all_reduce;
   Bytes least{8};
   Bytes most{std::int64_t{16} << 30};
   std::int64_t factor = 2;
   FabricTimerOptions fabric;
 };
-// An error for a pool without GPUs, or for more ranks than it has.
+// Returns an error for a pool without GPUs, or for more ranks than it has.
 [[nodiscard]] Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request);
 
 }  // namespace weft::workload

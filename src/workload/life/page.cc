@@ -72,7 +72,7 @@ std::string heat_maps(const LifeResult& life) {
   std::string out;
   std::size_t bytes = 0;
   for (const FabricHeat& heat : life.heat) {
-    // Whatever stands before the element (an XML declaration) has no place inside a page.
+    // Text before the element (an XML declaration) is not allowed inside a page.
     const std::size_t start = heat.svg.find("<svg");
     if (start == std::string::npos) continue;
     if (bytes + heat.svg.size() > kHeatBytes) {
@@ -151,8 +151,8 @@ class PageWriter {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{} on {}</title>\n<style>",
         base64_of_hex(sha256(script_)), escaped(life_.job), escaped(life_.cluster));
-    // One style for light and dark, from 400 pixels of width on. Text has at least a contrast of 4.5 to its ground
-    // (WCAG 2.1, 1.4.3). k0 to k11 are the parts of a step in their order, k12 is what is free.
+    // One style for light and dark, from 400 pixels of width on. Text has a contrast of at least 4.5 to its background
+    // (WCAG 2.1, 1.4.3). k0 to k11 are the parts of a step in order, k12 is free space.
     out_ += '\n';
     out_ += asset<"workload/life.css">();
     out_ += "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#states\">Skip to the five states</a>\n";
@@ -201,7 +201,7 @@ class PageWriter {
     out_ += "</section>\n";
   }
 
-  // A part that has nothing to show gets no heading.
+  // An empty section gets no heading.
   void section(std::string_view id, std::string_view title, const std::string& content) {
     if (content.empty()) return;
     add("<section id=\"{0}\" aria-labeledby=\"h-{0}\">\n<h2 id=\"h-{0}\">{1}</h2>\n", id, title);
@@ -239,8 +239,8 @@ class PageWriter {
     out_ += "</script>\n</body>\n</html>\n";
   }
 
-  // The script draws the timeline and lets it be moved. Names reach the page only as text of a canvas or as
-  // textContent. When it has drawn, the page says so in attributes of its root: data-weft="ready", data-spans.
+  // The script draws the timeline and handles panning and zooming. Names reach the page only as canvas text or
+  // textContent. When done, it sets attributes on the root element: data-weft="ready", data-spans.
   const std::string script_ = "\n" + std::string(asset<"workload/life.js">());
   const LifeResult& life_;
   Document document_;

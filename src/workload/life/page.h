@@ -1,5 +1,5 @@
-// The life of a job as one web page that needs nothing else: no network, no other file, and, but for zooming the
-// timeline, no script. Every name is escaped, and the page's own policy lets no script run but its own.
+// A job's timeline (`weft sim life`) as one self-contained web page: no network, no other file, and no script except
+// for zooming the timeline. Every name is escaped, and the page's Content-Security-Policy allows only its own script.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace weft::workload {
 
-// Under about 2 MB: a timeline of more than 20,000 spans is thinned, heat maps beyond 1 MB are left out, and the page
-// says so.
+// Under about 2 MB: a timeline of more than 20,000 spans is thinned and heat maps beyond 1 MB are omitted; the page
+// states both.
 [[nodiscard]] std::string life_page(const LifeResult& life);
 
 }  // namespace weft::workload

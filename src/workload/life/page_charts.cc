@@ -1,4 +1,4 @@
-// Bars and the histogram of the page. Every color has a number or a name beside it.
+// Bars and the histogram of the page. Every color has a number or a name next to it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace weft::workload::page {
 namespace {
 
 struct Segment {
-  std::size_t color = 0;  // of the style's k0, k1, ...
+  std::size_t color = 0;  // index of the style's k0, k1, ...
   std::string_view title;
   double share = 0;
   std::string value;
@@ -66,7 +66,7 @@ Bins bins_of(const std::vector<SimTime>& times) {
   const double span = seconds(*high) * 1e3 - from;
   const auto root = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(times.size()))));
   const std::size_t count = span > 0 ? std::clamp<std::size_t>(root, 10, 48) : 1;
-  // Times that are all the same get one bin around them.
+  // If all times are equal, they get one bin around them.
   bins.width = span > 0 ? span / static_cast<double>(count) : std::max(from * 0.01, 1e-6);
   bins.from = span > 0 ? from : from - bins.width / 2;
   bins.counts.assign(count, 0);
@@ -77,7 +77,7 @@ Bins bins_of(const std::vector<SimTime>& times) {
   return bins;
 }
 
-// A step of 1, 2 or 5 times a power of ten that gives at most `most` ticks.
+// A step of 1, 2 or 5 times a power of ten that yields at most `most` ticks.
 double tick_step(double span, int most) {
   const double raw = span / most;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -113,7 +113,7 @@ class Histogram {
   }
 
  private:
-  // A bin of one still shows: the axis starts at half an iteration.
+  // A bin of one is still visible: the axis starts at half an iteration.
   static constexpr double kFloor = -0.30103;  // log10(0.5)
 
   template <class... Args>
@@ -193,7 +193,7 @@ std::string step_bar(const StepParts& parts) {
 }
 
 std::string memory_bar(const MemoryUse& memory) {
-  // Colors of the step's parts, picked for contrast between neighbors.
+  // Colors of the step's parts, chosen for contrast between neighbors.
   static constexpr std::array<std::size_t, 5> kColors = {0, 1, 8, 2, 7};
   std::vector<Segment> segments;
   const Bytes whole = std::max(memory.capacity, memory.total);

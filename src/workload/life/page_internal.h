@@ -16,7 +16,7 @@ inline constexpr std::size_t kHeatBytes = 1U << 20;  // all heat maps together
 
 // For texts and attributes in double quotes.
 [[nodiscard]] std::string escaped(std::string_view text);
-// A table of the document without its wide columns, in a box that scrolls sideways where it must.
+// A table of the document without its wide columns, in a box that scrolls horizontally if needed.
 [[nodiscard]] std::string table_html(const TableSection& table);
 [[nodiscard]] std::string facts_html(const FactsSection& facts);
 
@@ -27,7 +27,7 @@ inline constexpr std::size_t kHeatBytes = 1U << 20;  // all heat maps together
 [[nodiscard]] std::string tail_histogram(const Tail& tail);
 [[nodiscard]] std::string change_bars(const Verdict& verdict);
 [[nodiscard]] std::string heat_maps(const LifeResult& life);
-// The canvas, its buttons, the data for the script, and a table of the tracks for those who cannot see it.
+// The canvas, its buttons, the data for the script, and a table of the tracks for screen readers.
 [[nodiscard]] std::string timeline_html(const LifeResult& life);
 
 }  // namespace weft::workload::page

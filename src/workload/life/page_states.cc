@@ -1,5 +1,5 @@
-// The five states as a picture: a column each, a lane for each network, filled as far as it is used. States differ by
-// factors of a thousand in length, so each column has a time axis of its own.
+// Draws the five states: one column per state, one lane per network, filled in proportion to utilization. Durations of
+// states differ by factors of a thousand, so each column has its own time axis.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ class StatesPicture {
         format_moment(state.start + state.duration));
   }
 
-  // In one or two lines, broken at a blank.
+  // In one or two lines, broken at a space.
   void name_lines(std::string_view name, double x, double width) {
     constexpr double kSize = 13;
     std::size_t cut = name.size();
@@ -132,7 +132,7 @@ class StatesPicture {
 
   void fill(const MediumUse& use, Medium medium, const picture::Box& box) {
     const double room = box.height - kEvent - 2;
-    // A network that carries anything shows at least a line.
+    // A network with any traffic shows at least a line.
     const double mean = use.mean > 0 ? std::max(1.5, std::clamp(use.mean, 0.0, 1.0) * room) : 0;
     const double peak = box.bottom() - std::clamp(use.peak, 0.0, 1.0) * room;
     add("<rect class=\"m-{}\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>", to_text(medium), box.x,

@@ -24,7 +24,7 @@ std::string between(const std::string& text, std::string_view from, std::string_
   return text.substr(start + from.size(), end - start - from.size());
 }
 
-TEST(LifePage, HoldsEveryPart) {
+TEST(LifePage, HasEverySection) {
   const std::string page = life_page(sample::life());
   for (const char* id :
        {"states", "step", "timeline", "heat", "communication", "memory", "tail", "changes", "figures", "assumptions"}) {
@@ -37,7 +37,7 @@ TEST(LifePage, HoldsEveryPart) {
   EXPECT_LT(page.find("Bounded by"), page.find("<main>"));
 }
 
-TEST(LifePage, NeedsNothingFromOutside) {
+TEST(LifePage, IsSelfContained) {
   const std::string page = life_page(sample::life());
   EXPECT_THAT(page, Not(HasSubstr("src=")));
   EXPECT_THAT(page, Not(HasSubstr("<link")));
@@ -50,16 +50,16 @@ TEST(LifePage, NeedsNothingFromOutside) {
   EXPECT_THAT(rest, Not(HasSubstr("https:")));
 }
 
-TEST(LifePage, ThePolicyNamesTheScriptByItsHash) {
+TEST(LifePage, ContentSecurityPolicyHasTheScriptHash) {
   const std::string page = life_page(sample::life());
-  // `openssl dgst -sha256 -binary | base64` over the text gives 44 characters that end in one '='.
+  // `openssl dgst -sha256 -binary | base64` over the text prints 44 characters that end in one '='.
   const std::string hash = between(page, "script-src 'sha256-", "'");
   EXPECT_EQ(hash.size(), 44U);
   EXPECT_TRUE(hash.ends_with('=')) << hash;
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
-TEST(LifePage, HostileNamesStayText) {
+TEST(LifePage, HostileNamesAreEscaped) {
   const std::string evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;";
   LifeResult life = sample::life();
   life.cluster = life.job = life.model = life.layout = evil;
@@ -78,7 +78,7 @@ TEST(LifePage, HostileNamesStayText) {
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)"));
-  // The data of the script, read back, has the name as it was.
+  // The script's data, parsed back, has the original name.
   Sources sources;
   Diagnostics diagnostics;
   const std::string data = between(page, "id=\"tl-data\">", "</script>");
@@ -87,7 +87,7 @@ TEST(LifePage, HostileNamesStayText) {
   EXPECT_EQ(root->find("names")->items[0].scalar, evil);
 }
 
-TEST(LifePage, EmptyAndOddResultsGiveAPage) {
+TEST(LifePage, EmptyAndUnusualResultsProduceAPage) {
   EXPECT_THAT(life_page(LifeResult()), HasSubstr("</html>"));
   LifeResult life = sample::life();
   life.tail.times.assign(7, sample::ms(1));
@@ -117,7 +117,7 @@ TEST(LifePageTimeline, ThinningLosesNoSpanAndNoBusyTime) {
   EXPECT_EQ(all.resolution_ns, 0);
   EXPECT_GT(few.resolution_ns, 0);
   EXPECT_LE(few.drawn, 900U);
-  EXPECT_GT(few.drawn, 300U);  // no more than needed is merged
+  EXPECT_GT(few.drawn, 300U);  // merges no more than needed
   EXPECT_EQ(few.spans, all.drawn);
   ASSERT_EQ(few.tracks.size(), all.tracks.size());
   for (std::size_t i = 0; i < all.tracks.size(); ++i) {
@@ -143,7 +143,7 @@ TEST(LifePageTimeline, OnlyTheIterationIsDrawnAndServersComeFirst) {
   const page::DrawnTimeline drawn = page::drawn_timeline(sample::life(2, 10).timeline, 20'000, 4);
   EXPECT_EQ(drawn.length_ns, 1'490'000'000);
   ASSERT_EQ(drawn.tracks.size(), 4U);
-  EXPECT_EQ(drawn.left_out, 2U);  // 2 servers x 3 tracks; image pull and scheduling lie before the iteration
+  EXPECT_EQ(drawn.left_out, 2U);  // 2 servers x 3 tracks; image pull and scheduling are before the iteration
   EXPECT_EQ(drawn.tracks[0].thread, "GPU 0 compute");
   EXPECT_EQ(drawn.tracks[0].depths, 2U);
   EXPECT_EQ(drawn.tracks[0].busy_ns, (466 + 931 + 22) * 1'000'000);

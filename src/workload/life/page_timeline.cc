@@ -21,15 +21,15 @@
 namespace weft::workload::page {
 namespace {
 
-constexpr std::size_t kCounters = 12;  // drawn at most
-constexpr std::size_t kPoints = 1000;  // of each counter
+constexpr std::size_t kCounters = 12;  // maximum drawn
+constexpr std::size_t kPoints = 1000;  // per counter
 
 std::int64_t floor_ns(SimTime time) { return time.count() / 1000; }
 
 // Spans of one depth, in order, merged below the resolution.
 void thin_row(const std::vector<DrawnSpan>& row, std::int64_t resolution, std::vector<DrawnSpan>& out) {
   const std::size_t first = out.size();
-  std::int64_t longest = 0;  // length of the span that gave the last block its name
+  std::int64_t longest = 0;  // length of the span that named the last block
   for (const DrawnSpan& span : row) {
     DrawnSpan* last = out.size() > first ? &out.back() : nullptr;
     if (last == nullptr || span.start_ns + span.length_ns - last->start_ns > resolution) {
@@ -64,7 +64,7 @@ std::size_t count_spans(const std::vector<DrawnTrack>& tracks) {
 void thin(DrawnTimeline& drawn, std::size_t most) {
   drawn.drawn = count_spans(drawn.tracks);
   if (drawn.drawn <= most) return;
-  // A fine screen has some 4000 columns.
+  // A high-resolution screen has about 4000 columns.
   for (std::int64_t r = std::max<std::int64_t>(1, drawn.length_ns / 4096); drawn.drawn > most; r *= 2) {
     for (DrawnTrack& track : drawn.tracks) track.spans = thinned(track.spans, track.depths, r);
     drawn.drawn = count_spans(drawn.tracks);
@@ -103,7 +103,7 @@ std::string data_text(const DrawnTimeline& drawn, const Timeline& timeline) {
   return fmt::format("{{\"length\":{},\"names\":[{}],\"tracks\":[{}]", drawn.length_ns, names, tracks);
 }
 
-// At most kPoints points: of those that fall together the highest stays, so that no peak is lost.
+// At most kPoints points: of those that coincide the highest is kept, so no peak is lost.
 std::string counter_points(const TimelineCounter& counter, const Timeline& timeline) {
   const std::int64_t from = floor_ns(timeline.iteration_start);
   const std::int64_t length = floor_ns(timeline.iteration_end) - from;
@@ -142,7 +142,7 @@ std::string counters_text(const Timeline& timeline) {
   return out;
 }
 
-// Nothing in a JSON text but strings can hold '<', and there it may be written so.
+// In JSON text '<' can only occur inside strings, where an escape is allowed.
 std::string safe_in_script(const std::string& json) {
   std::string out;
   out.reserve(json.size());
@@ -184,7 +184,7 @@ std::string notes_of(const DrawnTimeline& drawn) {
   return out;
 }
 
-// Processes keep the order in which they were met, within their rank.
+// Within their rank, processes keep the order of first appearance.
 void order_tracks(std::vector<DrawnTrack>& tracks) {
   std::map<std::string, std::size_t> met;
   for (const DrawnTrack& track : tracks) met.emplace(track.process, met.size());
@@ -204,7 +204,7 @@ DrawnTimeline drawn_timeline(const Timeline& timeline, std::size_t most, std::si
   if (drawn.length_ns == 0) return drawn;
   std::uint32_t track = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t lane = 0;
-  std::int64_t covered = 0;  // until here, of the present track
+  std::int64_t covered = 0;  // end of the covered time on the current track
   for (const PlacedSpan& placed : place_spans(timeline)) {
     const std::int64_t start = std::max<std::int64_t>(placed.start_ns - from, 0);
     const std::int64_t end = std::min(placed.end_ns - from, drawn.length_ns);

@@ -1,4 +1,4 @@
-// The timeline of one iteration, thinned so that a page can hold it.
+// The timeline of one iteration, thinned to fit into a page.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace weft::workload::page {
 struct DrawnSpan {
   std::int64_t start_ns = 0;  // since the iteration's start
   std::int64_t length_ns = 0;
-  std::uint32_t name = 0;    // Timeline::names: of several, the one that takes longest
-  std::uint32_t depth = 0;   // spans around it
+  std::uint32_t name = 0;    // Timeline::names; for merged spans, the longest one's
+  std::uint32_t depth = 0;   // number of enclosing spans
   std::uint32_t count = 1;   // spans merged into it
-  std::int64_t busy_ns = 0;  // their lengths together
+  std::int64_t busy_ns = 0;  // sum of their lengths
 };
 
 struct DrawnTrack {
@@ -29,14 +29,14 @@ struct DrawnTrack {
 struct DrawnTimeline {
   std::int64_t length_ns = 0;
   std::vector<DrawnTrack> tracks;
-  std::size_t spans = 0;           // of the iteration, before thinning
-  std::size_t drawn = 0;           // after it
+  std::size_t spans = 0;           // in the iteration, before thinning
+  std::size_t drawn = 0;           // after thinning
   std::size_t left_out = 0;        // tracks beyond the limit
-  std::int64_t resolution_ns = 0;  // below which neighbors are merged; 0: none are
+  std::int64_t resolution_ns = 0;  // neighbors shorter than this are merged; 0: no merging
 };
 
-// Neighbors become one as long as that one is no longer than a resolution, which doubles until at most `most` are
-// left.
+// Merges neighbors as long as the result is not longer than the resolution; the resolution doubles until at most `most`
+// spans are left.
 [[nodiscard]] DrawnTimeline drawn_timeline(const Timeline& timeline, std::size_t most, std::size_t most_tracks);
 
 }  // namespace weft::workload::page

@@ -43,7 +43,7 @@ class TraceWriter {
   }
 
  private:
-  // The states of the job stand above everything else.
+  // The states of the job are shown above everything else.
   static constexpr std::uint32_t kStates = 1;
 
   void number_processes() {
@@ -62,7 +62,7 @@ class TraceWriter {
     }
   }
 
-  // Thread numbers in the order in which the threads are to stand; a track has as many as it has lanes.
+  // Thread numbers follow the display order; a track has one per lane.
   void number_threads() {
     lanes_.assign(timeline_.tracks.size(), 1);
     for (const PlacedSpan& span : placed_) {
@@ -134,7 +134,7 @@ class TraceWriter {
     out_ += '}';
   }
 
-  // States follow each other: the end of one is cut at the start of the next.
+  // States follow each other: each one is cut off at the start of the next.
   void states() {
     for (std::size_t i = 0; i < life_.states.size(); ++i) {
       const LifeState& state = life_.states[i];
@@ -155,7 +155,7 @@ class TraceWriter {
     }
   }
 
-  // Spans come in order of track: the map is asked once a track.
+  // Spans are sorted by track: one map lookup per track.
   std::uint32_t pid_of_track(std::uint32_t track) {
     if (track != last_track_ || last_pid_ == 0) {
       last_track_ = track;
@@ -187,8 +187,8 @@ class TraceWriter {
   std::vector<std::string> names_;      // quoted
   std::vector<std::string> processes_;  // from top to bottom
   std::map<std::string, std::uint32_t> pids_;
-  std::vector<std::uint32_t> tids_;   // of each track's first lane
-  std::vector<std::uint32_t> lanes_;  // of each track
+  std::vector<std::uint32_t> tids_;   // first lane of each track
+  std::vector<std::uint32_t> lanes_;  // per track
   std::uint32_t last_track_ = 0;
   std::uint32_t last_pid_ = 0;
   bool first_ = true;

@@ -14,7 +14,7 @@ std::int64_t rounded_ns(SimTime time) {
   return ps >= 0 ? ps / 1000 + (ps % 1000 >= 500 ? 1 : 0) : -((-ps + 499) / 1000);
 }
 
-// By track, then start; of those that start together the longer one is around the others.
+// By track, then start; of spans that start together the longer one is outside.
 std::vector<PlacedSpan> in_order(const Timeline& timeline) {
   std::vector<PlacedSpan> order;
   order.reserve(timeline.spans.size());

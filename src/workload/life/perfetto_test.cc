@@ -68,7 +68,7 @@ Trace read(const std::string& json) {
   return trace;
 }
 
-// Every span lies inside the one that is open, or begins after it has ended.
+// Every span is nested in the open one, or begins after it has ended.
 void expect_nesting(const Trace& trace) {
   constexpr double kSlack = 1e-5;  // us: below a nanosecond; sums of decimal fractions
   for (const auto& [thread, spans] : trace.spans) {
@@ -122,7 +122,7 @@ TEST(Perfetto, TimesHaveNanoseconds) {
   EXPECT_NE(perfetto_trace(life).find("\"ts\":1234.567,\"dur\":0.002"), std::string::npos);
 }
 
-TEST(Perfetto, OverlappingSpansGetLanesOfTheirOwn) {
+TEST(Perfetto, OverlappingSpansGetSeparateLanes) {
   LifeResult life;
   life.timeline.tracks = {{"server", "NIC 0"}};
   life.timeline.names = {"a", "b", "c"};
@@ -141,7 +141,7 @@ TEST(Perfetto, OverlappingSpansGetLanesOfTheirOwn) {
   EXPECT_EQ(placed[2].lane, 1U);
 }
 
-TEST(Perfetto, HostileNamesAndBrokenSpansDoNoHarm) {
+TEST(Perfetto, HostileNamesAndBrokenSpansAreHandled) {
   LifeResult life;
   life.job = "a\"b\n</script>";
   life.timeline.tracks = {{"ser\"ver\\", "GPU\n"}};

@@ -85,7 +85,7 @@ class Life {
   std::unique_ptr<FabricTimer> timer_;
 };
 
-// Those given, or the first servers of the pool, in the order in which they are cabled to the leaves.
+// The given servers, or the first ones of the pool in the order of their cabling to the leaves.
 bool Life::find_servers() {
   const model::Cluster& cluster = parts_.cluster;
   for (const model::DeviceGroup& group : cluster.groups()) {
@@ -214,7 +214,7 @@ bool Life::storage() {
   return true;
 }
 
-// Every time of the result in a fixed order: two runs that agree in it agree in everything that is shown.
+// All times of the result in a fixed order: two runs with equal times show equal results.
 std::uint64_t hash_of(const LifeResult& life) {
   std::string times;
   const auto add = [&](SimTime time) { times += fmt::format("{} ", time.count()); };
@@ -232,7 +232,7 @@ std::uint64_t hash_of(const LifeResult& life) {
   return hash64(times);
 }
 
-// A checkpoint every so many steps; where the file gives a time, the steps that fill it.
+// Steps between checkpoints; if the file sets a time interval, the number of steps that fit into it.
 std::uint64_t steps_between(const LifeParts& parts, SimTime step) {
   if (!parts.checkpoint.any) return 0;
   const model::CheckpointSpec& spec = parts.job.training->checkpoint.value;
@@ -246,8 +246,8 @@ void Life::figures() {
   const TrainingPlan& plan = parts_.plan;
   StepParts& parts = life_.parts;
   parts = parts_.step.parts;
-  // Reading goes on beside the step (prefetch); only what exceeds it is waited for. Reads slow down while a checkpoint
-  // is written over the same links.
+  // Reads overlap with the step (prefetch); only the excess is a stall. Reads slow down while a checkpoint is written
+  // over the same links.
   if (parts_.reads.any) parts_.input_stall = std::max(SimTime(0), parts_.reads.step_time - parts.step);
   parts.input = parts_.input_stall;
   life_.step = parts.step + parts.input;
@@ -256,7 +256,7 @@ void Life::figures() {
   life_.checkpoint_stall = parts_.checkpoint.stall;
   if (parts_.checkpoint_steps > 0) {
     parts.checkpoint = parts_.checkpoint.stall / static_cast<std::int64_t>(parts_.checkpoint_steps);
-    // While an asynchronous write is under way samples come slower over what they share.
+    // During an asynchronous write, reads over shared resources are slower.
     if (parts_.checkpoint.shares_reads && parts_.reads.any && parts_.checkpoint.read_share > 0 &&
         parts_.checkpoint.read_share < 1) {
       const double slower = seconds_of(parts_.reads.step_time) / parts_.checkpoint.read_share;
@@ -274,7 +274,7 @@ void Life::figures() {
   life_.tokens_per_second = static_cast<double>(plan.global_batch * plan.sequence) / step;
   life_.tflops_per_gpu = life_.flops_per_step / static_cast<double>(plan.gpus) / step / 1e12;
   life_.mfu = life_.tflops_per_gpu * 1e12 / rates_->peak(plan.precision);
-  // Kernels of the slowest stage against its share of the model's.
+  // Recomputation relative to compute on the slowest stage.
   const double extra = seconds_of(life_.parts.recompute) / std::max(1e-12, seconds_of(life_.parts.compute));
   life_.hfu = life_.mfu * (1 + extra);
   life_.gpu_utilization =

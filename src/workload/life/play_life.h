@@ -1,5 +1,5 @@
-// Plays the life of a job on a compiled cluster: submit, bootstrap, and an iteration with its reads, its collectives
-// and its checkpoint, at the fidelity asked for; then what bounds it, and what changes would buy.
+// Simulates a job on a compiled cluster: submit, bootstrap, and an iteration with its reads, its collectives and its
+// checkpoint, at the requested fidelity; then finds the bottleneck and what changes would gain.
 #pragma once
 
 #include <functional>
@@ -22,29 +22,30 @@ namespace weft::workload {
 
 struct LifeOptions {
   netsim::Fidelity fidelity = netsim::Fidelity::analytic;
-  netsim::SimOptions simulation;  // its fidelity is set by the one above
+  netsim::SimOptions simulation;  // its fidelity is overwritten by the one above
   netsim::RoutingOptions routing;
   std::uint8_t queue_pairs = 1;
   bool tcp = false;  // sockets instead of RDMA on backend and storage
   std::uint64_t seed = 1;
-  std::uint64_t iterations = 1'000;  // of the tail
+  std::uint64_t iterations = 1'000;  // for the tail
   bool what_ifs = true;
   bool timeline = true;
   bool heat_maps = true;
-  double image_cached = 0;  // share of the servers that hold the image
-  // Servers of the job's pool to run on, in rank order, as many as the job has nodes. Empty: the first of the pool.
+  double image_cached = 0;  // share of the servers that have the image
+  // Servers of the job's pool to run on, in rank order, as many as the job has nodes. Empty: the first servers of the
+  // pool.
   std::vector<model::DeviceId> hosts;
-  // Links that break during the simulation, once the network is known; may be empty.
+  // Adds link failures to the simulation once the network is known; may be empty.
   std::function<Status(const netsim::Network&, netsim::SimOptions&)> faults;
-  // Told what is being done now, for people who wait; may be empty.
+  // Progress callback; may be empty.
   std::function<void(const std::string&)> progress;
 };
 
-// `job` is resolved against the cluster and has a training section. Reports what is wrong with it at its place.
+// `job` is resolved against the cluster and has a training section. Reports problems at their source location.
 [[nodiscard]] std::optional<LifeResult> play_life(const model::Cluster& cluster, const model::JobSpec& job,
                                                   const LifeOptions& options, Diagnostics& diagnostics);
 
-// The server that a job runs on, as NCCL's cost model wants it.
+// The server that a job runs on, in the form that NCCL's cost model needs.
 [[nodiscard]] NcclMachine machine_of(const model::Cluster& cluster, const model::ServerModel& server);
 
 }  // namespace weft::workload

@@ -12,8 +12,8 @@
 namespace weft::workload {
 namespace {
 
-// Of ring in NCCL's src/graph/tuning.cc (2.2x), in seconds: what a call costs, then each step over NVLink and over the
-// network. LL puts a flag beside every word, and so moves half as much.
+// Ring constants from NCCL's src/graph/tuning.cc (2.2x), in seconds: cost per call, then per step over NVLink and over
+// the network. LL sends a flag with every word, and so moves half as much.
 struct Protocol {
   double base;
   double near;
@@ -21,7 +21,8 @@ struct Protocol {
   double share;  // of the rate
 };
 constexpr std::array<Protocol, 2> kProtocols = {{{6.6e-6, 0.6e-6, 2.7e-6, 0.5}, {8.4e-6, 3.4e-6, 14e-6, 1.0}}};
-// Of an NVLink of 25 GB/s, NCCL counts on 20.6 (SM90_NVLINK_BW in src/graph/topo.h): what protocol and copying leave.
+// NCCL assumes 20.6 GB/s for an NVLink of 25 GB/s (SM90_NVLINK_BW in src/graph/topo.h): the rest is protocol and
+// copying.
 constexpr double kNvlinkShare = 20.6 / 25;
 
 SimTime in_time(double seconds) {
@@ -58,7 +59,7 @@ double backend_rate(const model::Cluster& cluster, model::DeviceId server) {
   return bits / 8;
 }
 
-// One direction: 8 GT/s a lane in the third generation, doubled by each since; 128b/130b coding up to the fifth.
+// Per direction: 8 GT/s per lane in the third generation, doubled by each since; 128b/130b coding up to the fifth.
 double pcie_rate(const model::GpuModel& gpu) {
   if (!gpu.pcie_generation.has_value() || !gpu.pcie_lanes.has_value()) return 0;
   const double transfers = 1e9 * std::pow(2.0, static_cast<double>(*gpu.pcie_generation));
@@ -104,9 +105,9 @@ std::unique_ptr<CommunicationTimer> make_communication_timer(const WorkloadMachi
 
 RingTimer::Rates RingTimer::rates() const { return {machine_.nvlink * kNvlinkShare, machine_.nic}; }
 
-// A ring over k domains of g ranks goes 2 (n - 1) steps for all-reduce, n - 1 for the others, of which it crosses
-// between domains in every (n / k)-th. All g NICs of a domain carry parts of it, so that its rate is the least of
-// NVLink's and of g NICs'. nccl-tests' factor says how many bytes pass each link (PERFORMANCE.md).
+// A ring over k domains of g ranks takes 2 (n - 1) steps for all-reduce, n - 1 for the others; every (n / k)-th step
+// crosses between domains. All g NICs of a domain carry parts of it, so its rate is the lower of NVLink's and of g
+// NICs'. nccl-tests' factor is the number of bytes per link (PERFORMANCE.md).
 SimTime RingTimer::collective(netsim::Collective operation, Bytes bytes, const OpGroup& group) {
   if (group.ranks <= 1) return SimTime(0);
   if (operation == netsim::Collective::send_recv) return message(bytes, group);
@@ -132,7 +133,7 @@ SimTime RingTimer::collective(netsim::Collective operation, Bytes bytes, const O
   double best = 0;
   for (const Protocol& protocol : kProtocols) {
     const double latency = protocol.base + (steps - far_steps) * protocol.near + far_steps * protocol.far;
-    // Pairs are opened at once: what waits is the launch and one step.
+    // All pairs start at once: only the launch and one step add latency.
     const double all = operation == netsim::Collective::all_to_all
                            ? protocol.base + (crosses ? protocol.far : protocol.near) + carried / protocol.share
                            : latency + carried / protocol.share;

@@ -1,6 +1,6 @@
-// What an ingested workload runs on, and how its communication is timed there: NCCL's cost model where the machine is
-// known to it. RingTimer is the plain alternative for any other: rings (all-to-all and messages: pairs) with a latency
-// for every step and a rate; nothing of trees, NVLink multicast, congestion or hashing.
+// The machine that an imported workload runs on, and how its communication is timed: NCCL's cost model for machines
+// that it covers. RingTimer is the simple alternative for all others: rings (all-to-all and messages: pairs) with a
+// latency per step and a rate; no trees, NVLink multicast, congestion or hashing.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace weft::workload {
 
-// What a workload runs on: the kind of GPU server that the cluster has most GPUs of. Rates are of one direction.
+// The machine of a workload: the GPU server model with the most GPUs in the cluster. Rates are per direction.
 struct WorkloadMachine {
   std::string server;
   std::string gpu;
-  std::uint32_t gpus = 0;       // of this kind, in the whole cluster
-  std::uint32_t node_gpus = 1;  // GPUs of an NVLink domain; 1: none
-  double nvlink = 0;            // bytes/s of one GPU, as the datasheet says; 0: none
-  double nic = 0;               // bytes/s into the backend, a GPU's share
+  std::uint32_t gpus = 0;       // of this model, in the whole cluster
+  std::uint32_t node_gpus = 1;  // GPUs per NVLink domain; 1: no NVLink
+  double nvlink = 0;            // bytes/s per GPU, from the datasheet; 0: none
+  double nic = 0;               // bytes/s into the backend, per GPU
   double flops = 0;             // dense, bf16, 1/s
   double memory = 0;            // bytes/s
   double host_link = 0;         // bytes/s over PCIe to the host; 0: unknown
   std::optional<NcclMachine> nccl;
 };
-// An error where there is no GPU, or none on a backend.
+// Returns an error if there are no GPUs, or none on a backend.
 [[nodiscard]] Result<WorkloadMachine> workload_machine(const model::Cluster& cluster);
 
 [[nodiscard]] std::unique_ptr<CommunicationTimer> make_communication_timer(const WorkloadMachine& machine);
@@ -40,7 +40,7 @@ class RingTimer : public CommunicationTimer {
 
  private:
   struct Rates {
-    double near = 0;  // bytes/s between GPUs of one domain; 0: no way
+    double near = 0;  // bytes/s between GPUs of one domain; 0: no connection
     double far = 0;
   };
   [[nodiscard]] Rates rates() const;

@@ -23,7 +23,7 @@ double seconds(SimTime time) { return static_cast<double>(time.count()) * 1e-12;
 
 constexpr double kNvlink = 450e9 * 20.6 / 25;
 
-TEST(RingTimer, LargeCollectivesAreRates) {
+TEST(RingTimer, LargeCollectivesAreBandwidthBound) {
   RingTimer timer(h100());
   const Bytes size(1'000'000'000);
   const OpGroup node{"tensor", 8, 8, 1};
@@ -32,19 +32,19 @@ TEST(RingTimer, LargeCollectivesAreRates) {
   // Simple's base and steps, and the bytes: 2 (n - 1) / n of the buffer over every link.
   EXPECT_NEAR(seconds(timer.collective(Collective::all_reduce, size, node)), 8.4e-6 + 14 * 3.4e-6 + 1.75e9 / kNvlink,
               1e-9);
-  // Between servers all eight NICs carry the ring, 400 GB/s, which is more than NVLink gives.
+  // Between servers all eight NICs carry the ring, 400 GB/s, which is more than NVLink's rate.
   EXPECT_NEAR(seconds(timer.collective(Collective::all_reduce, size, job)),
               8.4e-6 + 112 * 3.4e-6 + 14 * 14e-6 + 126.0 / 64 * 1e9 / kNvlink, 1e-9);
   EXPECT_NEAR(seconds(timer.collective(Collective::all_gather, size, rail)), 8.4e-6 + 7 * 14e-6 + 0.875e9 / 50e9, 1e-9);
   EXPECT_NEAR(seconds(timer.collective(Collective::reduce_scatter, size, rail)), 8.4e-6 + 7 * 14e-6 + 0.875e9 / 50e9,
               1e-9);
-  // 56 of 64 parts go through the NIC of each GPU, 7 over NVLink beside them.
+  // 56 of 64 parts go through the NIC of each GPU, 7 over NVLink in parallel.
   EXPECT_NEAR(seconds(timer.collective(Collective::all_to_all, size, job)), 8.4e-6 + 14e-6 + 0.875e9 / 50e9, 1e-9);
   EXPECT_NEAR(seconds(timer.collective(Collective::all_to_all, size, node)), 8.4e-6 + 3.4e-6 + 0.875e9 / kNvlink, 1e-9);
   EXPECT_NEAR(seconds(timer.collective(Collective::broadcast, size, rail)), 8.4e-6 + 7 * 14e-6 + 1e9 / 50e9, 1e-9);
 }
 
-TEST(RingTimer, SmallOnesAreLatency) {
+TEST(RingTimer, SmallCollectivesAreLatencyBound) {
   RingTimer timer(h100());
   EXPECT_NEAR(seconds(timer.collective(Collective::all_reduce, Bytes(4), {"tensor", 8, 8, 1})), 6.6e-6 + 14 * 0.6e-6,
               1e-9);
@@ -54,15 +54,15 @@ TEST(RingTimer, SmallOnesAreLatency) {
   EXPECT_EQ(timer.collective(Collective::all_reduce, Bytes(4), {"tensor", 1, 1, 1}), SimTime(0));
 }
 
-// Eight H100 of an HGX server, ring all-reduce of 2 GiB: about 10.1 ms on hardware, read off the plot of ASTRA-sim's
+// Eight H100 of an HGX server, ring all-reduce of 2 GiB: about 10.1 ms on hardware, read from the plot on ASTRA-sim's
 // validation page.
-TEST(RingTimer, BesideAMeasurement) {
+TEST(RingTimer, AgreesWithAMeasurement) {
   RingTimer timer(h100());
   EXPECT_NEAR(seconds(timer.collective(Collective::all_reduce, Bytes(std::int64_t{2} << 30), {"all", 8, 8, 1})),
               10.1e-3, 0.3e-3);
 }
 
-TEST(RingTimer, WithoutNvlinkEverythingIsTheNics) {
+TEST(RingTimer, WithoutNvlinkAllTrafficUsesTheNics) {
   WorkloadMachine machine = h100();
   machine.nvlink = 0;
   machine.node_gpus = 1;
@@ -76,7 +76,7 @@ std::unique_ptr<model::Loaded> cluster_of(const std::string& name) {
   return model::load_cluster(source_dir() + "/examples/" + name, {});
 }
 
-TEST(WorkloadMachine, OfAnExample) {
+TEST(WorkloadMachine, ReadsAnExampleCluster) {
   const std::unique_ptr<model::Loaded> loaded = cluster_of("pod32.yaml");
   ASSERT_NE(loaded->cluster, nullptr);
   const Result<WorkloadMachine> machine = workload_machine(*loaded->cluster);
@@ -84,7 +84,7 @@ TEST(WorkloadMachine, OfAnExample) {
   EXPECT_EQ(machine->gpu, "h100-sxm");
   EXPECT_EQ(machine->gpus, 256U);
   EXPECT_EQ(machine->node_gpus, 8U);
-  // NVIDIA's H100 datasheet: 900 GB/s both ways, 989.4 TFLOP/s dense bf16, 3.35 TB/s; PCIe 5.0 x16.
+  // NVIDIA's H100 datasheet: 900 GB/s in both directions together, 989.4 TFLOP/s dense bf16, 3.35 TB/s; PCIe 5.0 x16.
   EXPECT_EQ(machine->nvlink, 450e9);
   EXPECT_EQ(machine->nic, 50e9);
   EXPECT_NEAR(machine->flops, 989e12, 1e12);

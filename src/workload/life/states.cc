@@ -1,4 +1,4 @@
-// States 3 to 5 of a life, one iteration: what happens in order, over which network, and how busy each is meanwhile.
+// States 3 to 5 of a job, one iteration: the events in order, their networks, and the utilization of each network.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kDark = 0.001;
 
-// Bytes of all GPUs together that a kind of call puts on NVLink and on the backend in one step.
+// Bytes of all GPUs together that a kind of call sends over NVLink and the backend in one step.
 struct Sent {
   double nvlink = 0;
   double backend = 0;
@@ -183,7 +183,7 @@ class Iteration {
     const double rate = static_cast<double>(plan.available.per_second.count());
     const double bytes = static_cast<double>(plan.size.count());
     const double capacity = plan.utilization > 0 ? rate / plan.utilization : rate;
-    // Of one step's share; the write itself takes longer than the state where it is asynchronous.
+    // Share of one step; an asynchronous write takes longer than the state.
     use(5, medium, bytes / steps, capacity, time_from(seconds_of(plan.write_time) / steps), plan.utilization);
     const SimTime at = life_.parts.optimizer;
     const double gib = bytes / static_cast<double>(std::int64_t{1} << 30);
@@ -206,7 +206,7 @@ class Iteration {
       if (number == 4 && one.use[static_cast<std::size_t>(Medium::backend)].bytes == Bytes(0))
         one.main = Medium::nvlink;
     }
-    // The backend is dark while no call of the slowest stage is on it.
+    // The backend is dark while no call of the slowest stage uses it.
     double busy = 0;
     for (const StepCall& call : parts_.step.calls) {
       if (leaves_server(call.call.group)) busy += seconds_of(call.total);
@@ -214,7 +214,7 @@ class Iteration {
     life_.backend_dark = std::max(0.0, 1 - busy / seconds_of(life_.parts.step));
   }
 
-  // Calls of one name in one state, as one event.
+  // Calls of one name in one state are one event.
   struct Total {
     std::string protocol;
     Medium medium = Medium::nvlink;
@@ -241,7 +241,7 @@ void add_iteration_states(const LifeParts& parts, FabricTimer& timer, SimTime st
 
 void add_communication(const LifeParts& parts, FabricTimer& timer, LifeResult& life) {
   const StepParts& step = parts.step.parts;
-  // What is exposed is known by stream; within a stream calls share it by their length.
+  // Exposed time is known per stream; within a stream it is divided among calls in proportion to their length.
   const auto exposed_of = [&](std::uint8_t stream) {
     switch (stream) {
       case stream_tensor:

@@ -1,6 +1,6 @@
-// Iterations are not equal: clocks of GPUs move from one to the next, and some of them write a checkpoint. Paths do not
-// change: queue pairs, and with them their hashes, live as long as the job. What the tail costs over the run, and what
-// one millisecond of it would.
+// Iteration times vary: GPU clocks change from one to the next, and some iterations write a checkpoint. Paths do not
+// change: queue pairs, and thus their hashes, persist for the whole job. Computes the cost of the tail over the run,
+// and of one millisecond of it.
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +10,8 @@
 namespace weft::workload {
 namespace {
 
-// A GPU's clock moves from step to step by about a third of what GPUs differ by (temperature, neighbors' power). Our
-// estimate: no measurement of it was at hand.
+// A GPU's clock varies from step to step by about a third of the variation between GPUs (temperature, neighbors'
+// power). Our estimate: no measurement was available.
 constexpr double kStepSpread = kGpuSpread / 3;
 
 // Standard normal value (Box and Muller).
@@ -32,14 +32,14 @@ void add_tail(const LifeParts& parts, LifeResult& life) {
   tail.iterations = std::max<std::uint64_t>(1, parts.options.iterations);
   RandomStream random(parts.options.seed, "tail");
   const double gpus = static_cast<double>(parts.plan.gpus);
-  // The step waits for the slowest GPU of this iteration: of the largest of so many normal values only the spread
-  // around its expectation is news, and that shrinks as 1 / sqrt(2 ln n) (extreme value theory).
+  // The step waits for the slowest GPU of this iteration. The expectation of the maximum is already included; its
+  // spread shrinks as 1 / sqrt(2 ln n) (extreme value theory).
   const double shrink = gpus > 1 ? 1 / std::sqrt(1 + 2 * std::log(gpus)) : 1;
   const double compute = seconds_of(life.parts.compute) + seconds_of(life.parts.recompute);
   const double other = seconds_of(life.step) - compute;
   double total = 0;
   for (std::uint64_t i = 0; i < tail.iterations; ++i) {
-    // Gumbel noise is what the maximum of many has.
+    // The maximum of many values has a Gumbel distribution.
     const double gumbel = gpus > 1 ? -std::log(-std::log(std::max(1e-12, random.uniform()))) - 0.5772 : normal(random);
     const double slower = 1 + kStepSpread * shrink * gumbel;
     double seconds = std::max(0.0, compute * slower) + other;

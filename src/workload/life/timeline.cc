@@ -1,4 +1,4 @@
-// The timeline of a life: states 1 and 2 as events, then one iteration with the streams of a GPU of each stage, the
+// The timeline of a job: states 1 and 2 as events, then one iteration with the streams of one GPU per stage, the
 // fabrics, storage and the control plane.
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace weft::workload {
 namespace {
 
 constexpr std::size_t kMaxStages = 16;      // shown
-constexpr std::size_t kMaxSpans = 400'000;  // beyond it passes are shown whole
+constexpr std::size_t kMaxSpans = 400'000;  // beyond it each pass is one span
 
 class TimelineMaker {
  public:

@@ -1,4 +1,4 @@
-// What bounds a job, and what to change: candidates that fit the cause, each played again.
+// Finds a job's bottleneck and recommends changes: candidates that match the cause, each simulated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class Adviser {
   void cluster_changes();
   void storage_change(const std::vector<IoLimit>& limits, bool reads);
 
-  // A job with something changed: kept when it plays and helps.
+  // Tries a changed job: kept if the simulation succeeds and the change helps.
   template <class Edit>
   void with_job(std::string what, std::string how, Edit edit) {
     model::JobSpec job = parts_.job;
@@ -73,7 +73,7 @@ void Adviser::attempt(const model::Cluster& cluster, const model::JobSpec& job, 
   Diagnostics ignored;
   const std::optional<LifeResult> other = play_life(cluster, job, options, ignored);
   if (!other) return;
-  // By tokens, checkpoints included: the batch may have changed.
+  // Compared by tokens, checkpoints included: the batch may have changed.
   const auto rate = [](const LifeResult& one) {
     return static_cast<double>(one.global_batch * one.sequence) / seconds_of(one.parts.step);
   };
@@ -197,7 +197,7 @@ void Adviser::job_changes() {
   }
 }
 
-// More of the storage servers that hold the volume, in proportion to what is missing.
+// More of the storage servers that hold the volume, in proportion to the missing rate.
 void Adviser::storage_change(const std::vector<IoLimit>& limits, bool reads) {
   if (limits.empty()) return;
   const std::string& volume = reads ? parts_.reads.volume : parts_.checkpoint.volume;

@@ -122,7 +122,7 @@ TableSection states_table(const LifeResult& life) {
                 right_column("storage_percent", "Storage"), right_column("frontend_percent", "Frontend"),
                 right_column("oob_percent", "OOB"), right_column("nvlink_percent", "NVLink"),
                 left_column("dark", "Dark"), wide_column("start_s", "Start")});
-  table.columns[9].wide = true;  // the columns of the networks say it as well
+  table.columns[9].wide = true;  // the network columns show it as well
   for (std::size_t i = 0; i < kMedia; ++i) {
     const auto medium = static_cast<Medium>(i);
     if (medium == Medium::host) continue;

@@ -1,5 +1,5 @@
-// The life of a job as a document: the verdict first, then the figures of a step, the five states with their events,
-// where the time of a step, the memory of a GPU and the bytes go, and what was assumed. For terminals and for machine
+// A job's timeline (`weft sim life`) as a document: the verdict first, then the figures of a step, the five states with
+// their events, where step time, GPU memory and bytes go, and the assumptions. For terminals and machine-readable
 // formats; the page (life/page.h) draws the same.
 #pragma once
 

@@ -46,7 +46,7 @@ Cell moment_cell(SimTime since_submit) {
 
 Cell fine_seconds_cell(SimTime time) {
   if (time == netsim::kNever) return {};
-  // Beyond a minute or two the fourth digit says nothing, and minutes read better.
+  // Beyond a minute or two the fourth digit is not significant, and minutes are easier to read.
   return {seconds(time), seconds(time) < 100 ? format_fine_time(time) : format_time(time)};
 }
 

@@ -54,7 +54,7 @@ TEST(LifeView, VerdictComesBeforeTheTables) {
   EXPECT_THAT(text, HasSubstr("assumed: the registry"));
 }
 
-TEST(LifeView, DarkNetworksAreSaidToBeDark) {
+TEST(LifeView, DarkNetworksAreListed) {
   const std::string text = write(life_document(sample::life()), {});
   std::istringstream lines(text);
   std::string first;
@@ -102,8 +102,8 @@ TEST(LifeView, PartsAddUpToTheStep) {
   EXPECT_NEAR(share, 100, 1e-2);
 }
 
-// Shares of a step of 0 s, of a GPU of 0 bytes and of networks without capacity: 0, not a quotient of zeros, which
-// would be `null` in JSON.
+// Shares of a step of 0 s, of a GPU of 0 bytes and of networks without capacity are 0, not 0/0, which would be `null`
+// in JSON.
 TEST(LifeView, EmptyResultIsShown) {
   const Document document = life_document(LifeResult());
   const YamlNode root = as_json(document);

@@ -10,12 +10,12 @@
 namespace weft::workload {
 namespace {
 
-// Bytes of one call that are simulated: enough for many packets on every link, and for the whole run to stay within
-// seconds. A rate does not depend on how long it lasts.
+// Bytes per call that are simulated: enough for many packets on every link, few enough that the whole run takes
+// seconds. A rate does not depend on its duration.
 constexpr std::int64_t kFlowBytes = 64'000'000;
 constexpr double kPacketBytes = 4e9;  // all groups together
 constexpr std::uint64_t kMaxTransfers = 400'000;
-constexpr double kWire = 1 + 64.0 / 4096;  // headers, which NCCL's rates know of
+constexpr double kWire = 1 + 64.0 / 4096;  // headers, which NCCL's rates already include
 
 }  // namespace
 
@@ -31,8 +31,8 @@ void FabricTimer::use_network(const netsim::Network& network, std::vector<netsim
   ranks_ = std::move(ranks);
 }
 
-// A group whose ranks all sit in one unit never meets an uplink. Of others, a ring crosses with one flow of each rail
-// for every unit, which the uplinks of a rail's leaf carry with ease; messages and all-to-all cross with everything.
+// A group within one unit never uses an uplink. Between units, a ring crosses with one flow per rail and unit, which
+// the uplinks of a rail's leaf carry easily; for messages and all-to-all all traffic crosses.
 double FabricTimer::closed_form(netsim::Collective operation, const OpGroup& group) const {
   const std::uint64_t reach = std::uint64_t{group.stride} * group.ranks;
   if (group.node_ranks >= group.ranks || reach <= unit_ranks_) return 1;
@@ -41,8 +41,8 @@ double FabricTimer::closed_form(netsim::Collective operation, const OpGroup& gro
   return all_cross || far ? oversubscription_ : 1;
 }
 
-// Over sockets a NIC carries what one core's copying moves on each of its connections (netsim::use_tcp); NCCL opens one
-// to a peer unless NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD ask for more.
+// Over sockets, each connection of a NIC is limited by the copy rate of one core (netsim::use_tcp); NCCL opens one per
+// peer unless NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD request more.
 double FabricTimer::socket_factor() const {
   if (!options_.tcp || options_.simulation.classes.empty()) return 1;
   const BitRate limit = options_.simulation.classes.front().transport.host_limit;
@@ -53,7 +53,7 @@ double FabricTimer::socket_factor() const {
 
 double FabricTimer::slowdown(netsim::Collective operation, Bytes bytes, const OpGroup& group) {
   if (group.ranks < 2 || group.node_ranks >= group.ranks) return 1;
-  // Calls that are simulated with the same bytes have the same answer.
+  // Calls that are simulated with the same bytes have the same result.
   const Key key{operation, simulated_bytes(bytes, group).count(), group.ranks, group.stride};
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   double factor = 1;
@@ -74,7 +74,7 @@ Bytes FabricTimer::simulated_bytes(Bytes bytes, const OpGroup& group) const {
   return Bytes(std::max(least, std::min(bytes.count(), static_cast<std::int64_t>(cap))));
 }
 
-// What the ends alone would need: every GPU's links at full rate, nothing between them in the way.
+// Lower bound of the time from the endpoints alone: every GPU's links at full rate, no contention in between.
 double FabricTimer::end_time(const netsim::TransferGraph& graph) const {
   const std::size_t nodes = network_->nodes().size();
   std::vector<double> near(2 * nodes, 0);  // bytes over NVLink, sent and received
@@ -104,8 +104,8 @@ double FabricTimer::end_time(const netsim::TransferGraph& graph) const {
   return longest;
 }
 
-// All groups of the kind at once, with two sizes: how the time grows with the bytes, against how it would grow if the
-// ends alone set the pace. Latency, which NCCL's model has already, falls out of the difference.
+// Simulates all groups of the kind at once, with two sizes: how the time grows with the bytes, relative to the growth
+// if the endpoints were the only limit. Latency, which NCCL's model includes already, cancels out in the difference.
 double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const OpGroup& group) {
   const std::size_t block = std::size_t{group.stride} * group.ranks;
   const Bytes size = simulated_bytes(bytes, group);
@@ -115,7 +115,7 @@ double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const Op
   NcclTransferOptions laid;
   laid.queue_pairs = options_.queue_pairs;
   NcclChoice chosen = nccl_choose(alone_.machine(), operation, bytes, shape);
-  // A tree waits for its own pipeline, which is in NCCL's time already: what the fabric does to its bytes is looked at
+  // A tree waits for its own pipeline, which NCCL's time includes already: the fabric's effect on its bytes is measured
   // with a ring over the same ranks.
   if (chosen.algorithm == NcclAlgorithm::tree || chosen.algorithm == NcclAlgorithm::nvls_tree) {
     chosen.algorithm = NcclAlgorithm::ring;
@@ -137,7 +137,7 @@ double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const Op
       }
     }
     if (const Status status = graph.finish(*network_); !status.ok()) return status.error();
-    // Tables are kept from run to run, unless links break in it.
+    // Routing tables are reused between runs, unless links fail in one.
     if (!routes_ || !options_.simulation.link_events.empty()) routes_.emplace(*network_, options_.routing);
     netsim::SimOptions simulation = options_.simulation;
     simulation.fidelity = options_.fidelity;

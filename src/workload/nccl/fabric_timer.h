@@ -1,6 +1,6 @@
-// Times communication on the cluster's backend as built: NCCL's cost model for one group alone, and over it what the
-// network simulator finds when all groups of the kind communicate at once, as they do in a step: congestion,
-// oversubscription, hashing, slow or broken links. Every kind of call is simulated once, on a bounded number of bytes.
+// Times communication on the cluster's backend as built: NCCL's cost model for one group alone, times the slowdown that
+// the network simulator finds when all groups of the kind communicate at once, as they do in a step: congestion,
+// oversubscription, hashing, slow or failed links. Every kind of call is simulated once, on a bounded number of bytes.
 #pragma once
 
 #include <functional>
@@ -23,22 +23,22 @@ struct FabricTimerOptions {
   netsim::RoutingOptions routing;
   std::uint8_t queue_pairs = 1;
   bool tcp = false;                                  // sockets instead of RDMA
-  std::function<void(const std::string&)> progress;  // told which call is simulated; may be empty
+  std::function<void(const std::string&)> progress;  // called with the call that is simulated; may be empty
 };
 
-// What the fabric did to one kind of call.
+// Effect of the fabric on one kind of call.
 struct FabricFinding {
   std::string what;     // group and collective
-  double slowdown = 1;  // against one group alone
-  Bytes simulated;      // of each call
+  double slowdown = 1;  // relative to one group alone
+  Bytes simulated;      // per call
   std::uint64_t transfers = 0;
   netsim::SimResult result;  // links, for heat maps
 };
 
 class FabricTimer : public CommunicationTimer {
  public:
-  // `ranks` are the endpoints of the job in order of rank. Both networks outlive the timer. At fidelity analytic only
-  // `oversubscription` (down : up of the leaves, at least 1) is used, for groups that leave a unit of servers.
+  // `ranks` are the job's endpoints in rank order. Both networks must outlive the timer. At fidelity analytic only
+  // `oversubscription` (down : up of the leaves, at least 1) is used, for groups that span several units of servers.
   FabricTimer(NcclMachine machine, FabricTimerOptions options, double oversubscription, std::uint32_t unit_ranks);
   void use_network(const netsim::Network& network, std::vector<netsim::NodeId> ranks);
   void use_simulation(netsim::SimOptions simulation) { options_.simulation = std::move(simulation); }
@@ -51,7 +51,7 @@ class FabricTimer : public CommunicationTimer {
   }
   [[nodiscard]] double slowdown(netsim::Collective operation, Bytes bytes, const OpGroup& group);
   [[nodiscard]] const std::vector<FabricFinding>& findings() const { return findings_; }
-  // The first problem that a simulation met; the slowdown is 1 then.
+  // The first problem that a simulation reported; the slowdown is then 1.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
  private:
@@ -64,9 +64,9 @@ class FabricTimer : public CommunicationTimer {
   };
   double simulate(netsim::Collective operation, Bytes bytes, const OpGroup& group);
   [[nodiscard]] double end_time(const netsim::TransferGraph& graph) const;       // seconds
-  [[nodiscard]] Bytes simulated_bytes(Bytes bytes, const OpGroup& group) const;  // of a call
+  [[nodiscard]] Bytes simulated_bytes(Bytes bytes, const OpGroup& group) const;  // per call
   double closed_form(netsim::Collective operation, const OpGroup& group) const;
-  [[nodiscard]] double socket_factor() const;  // a simulation has it already
+  [[nodiscard]] double socket_factor() const;  // simulations include it already
   [[nodiscard]] SimTime slowed(const NcclChoice& choice, double slowdown) const;
 
   NcclTimer alone_;

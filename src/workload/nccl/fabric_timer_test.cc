@@ -18,8 +18,8 @@ NcclMachine single_gpu_servers() {
   return machine;
 }
 
-// Pairs of hosts in different leaves, all at once: with as many uplinks as hosts nothing is lost under spraying, and
-// with a quarter of them every call takes four times as long. That is algebra.
+// Pairs of hosts on different leaves, all at once: with as many uplinks as hosts, spraying loses nothing, and with a
+// quarter of them every call takes four times as long. Exact by algebra.
 double slowdown_of(std::uint32_t spines, netsim::RoutingMode mode) {
   netsim::LeafSpineShape shape;
   shape.leaves = 4;
@@ -32,13 +32,13 @@ double slowdown_of(std::uint32_t spines, netsim::RoutingMode mode) {
   options.routing.mode = mode;
   FabricTimer timer(single_gpu_servers(), options, 1, 8);
   timer.use_network(network, {network.endpoints().begin(), network.endpoints().end()});
-  OpGroup far{"far", 4, 1, 8};  // a rank in each leaf
+  OpGroup far{"far", 4, 1, 8};  // one rank per leaf
   return timer.slowdown(netsim::Collective::send_recv, Bytes(64'000'000), far);
 }
 
-TEST(FabricTimer, PerfectWiresLoseNothing) { EXPECT_NEAR(slowdown_of(8, netsim::RoutingMode::spray), 1, 0.03); }
+TEST(FabricTimer, NonblockingFabricHasNoSlowdown) { EXPECT_NEAR(slowdown_of(8, netsim::RoutingMode::spray), 1, 0.03); }
 
-TEST(FabricTimer, TreesOnPerfectWiresLoseNothingEither) {
+TEST(FabricTimer, TreesOnNonblockingFabricHaveNoSlowdown) {
   netsim::LeafSpineShape shape;
   shape.leaves = 2;
   shape.hosts_per_leaf = 16;
@@ -55,11 +55,11 @@ TEST(FabricTimer, TreesOnPerfectWiresLoseNothingEither) {
   }
 }
 
-TEST(FabricTimer, OversubscriptionStretchesWhatCrossesLeaves) {
+TEST(FabricTimer, OversubscriptionSlowsTrafficBetweenLeaves) {
   EXPECT_NEAR(slowdown_of(2, netsim::RoutingMode::spray), 4, 0.15);
 }
 
-TEST(FabricTimer, HashesCollide) { EXPECT_GT(slowdown_of(8, netsim::RoutingMode::ecmp), 1.5); }
+TEST(FabricTimer, HashCollisionsSlowTraffic) { EXPECT_GT(slowdown_of(8, netsim::RoutingMode::ecmp), 1.5); }
 
 TEST(FabricTimer, WithinAServerTheFabricDoesNotMatter) {
   FabricTimerOptions options;

@@ -36,7 +36,7 @@ Pick best(const NcclCase& c, const NcclLimits& limits) {
   return pick;
 }
 
-// What cannot be had is not insisted on: first the protocol is given up, then the algorithm.
+// Limits that cannot be met are dropped: first the protocol, then the algorithm.
 Pick choose(const NcclCase& c, const NcclLimits& limits) {
   if (c.operation == Collective::all_to_all || c.operation == Collective::send_recv) {
     return {NcclAlgorithm::pairs, NcclProtocol::simple, 0};
@@ -52,7 +52,7 @@ struct Sent {
   double nvlink = 0;
   double nic = 0;
 };
-// Of one GPU, on average over the GPUs of a node: the rings and trees of the channels take turns with their NICs.
+// Per GPU, averaged over the GPUs of a node: the rings and trees of the channels alternate between their NICs.
 Sent sent(const NcclCase& c, NcclAlgorithm algorithm) {
   const double all = c.bytes * netsim::bus_factor(c.operation, static_cast<std::uint32_t>(c.ranks));
   const double g = c.node_ranks;
@@ -74,7 +74,7 @@ Sent sent(const NcclCase& c, NcclAlgorithm algorithm) {
     case NcclAlgorithm::ring:
       break;
   }
-  // Of every g hops of a ring (or of neighbors in pairs) one leaves the node.
+  // One of every g hops of a ring (or of neighbors in pairs) leaves the node.
   if (c.nodes < 2) return {all, 0};
   return {all * (g - 1) / g, all / g};
 }
@@ -134,12 +134,12 @@ double nvlink_rate(const NcclCase& c) {
 }
 
 double nic_rate(const NcclCase& c) {
-  // InfiniBand: 392.7 GB/s of 8 x 400 Gb/s (2 x 8 H100, ring of 24 channels, nccl-tests issue 309) and 192 of
-  // 8 x 200 (DGX A100, nccl issue 1576), 97 % between them. RoCEv2: ib_write_bw 193.7 of 200 Gb/s and 384 of 400.
+  // InfiniBand: 392.7 GB/s of 8 x 400 Gb/s (2 x 8 H100, ring of 24 channels, nccl-tests issue 309) and 192 of 8 x 200
+  // (DGX A100, nccl issue 1576), 97 % in between. RoCEv2: ib_write_bw 193.7 of 200 Gb/s and 384 of 400.
   const double kept = c.machine->infiniband ? 0.97 : 0.965;
   const double wire = static_cast<double>(c.machine->nic.count()) / 8e6;
   const double pcie = static_cast<double>(c.machine->pcie.count()) / 8e6;
-  // A NIC gets no more than its PCIe, of which 4 % are headers of its packets of 256 bytes (PCIe base specification).
+  // A NIC is limited by its PCIe, of which 4 % are headers of its 256-byte packets (PCIe base specification).
   const double each = pcie > 0 ? std::min(wire * kept, pcie * 0.96) : wire * kept;
   return std::max(each * c.nics, 1.0);
 }

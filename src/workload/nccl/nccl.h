@@ -1,6 +1,6 @@
-// What NCCL would do for a collective, and how long it takes when nothing else is on the wires: algorithm, protocol and
-// channels chosen by least time, as NCCL's own cost model chooses them. The same choice can be laid out as transfers
-// (nccl/transfers.h) for the network simulator, which then sees congestion, hashing and slow rails.
+// NCCL's choice for a collective, and its time on an otherwise idle network: algorithm, protocol and channels with the
+// least time, as NCCL's own cost model selects them. The same choice can be expanded into transfers (nccl/transfers.h)
+// for the network simulator, which adds congestion, hashing and slow rails.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 [[nodiscard]] std::string_view to_text(NcclAlgorithm algorithm);
 [[nodiscard]] std::string_view to_text(NcclProtocol protocol);
 
-// Of one kind of server: what the cost model is fed with. Rates are of one direction.
+// One kind of server: input of the cost model. Rates are per direction.
 struct NcclMachine {
   std::string architecture;  // "ampere", "hopper", "blackwell": constants differ
-  model::ByteRate nvlink;    // of one GPU to the NVLink fabric, as the datasheet says; 0: none (PCIe)
+  model::ByteRate nvlink;    // per GPU to the NVLink fabric, from the datasheet; 0: none (PCIe)
   bool nvswitch = true;
   bool multicast = true;        // NVLS: reduction in the NVLink switch
-  std::uint32_t node_gpus = 8;  // GPUs of one NVLink domain
-  std::uint32_t nics = 8;       // of one domain, on the backend
-  BitRate nic;                  // of one
+  std::uint32_t node_gpus = 8;  // GPUs per NVLink domain
+  std::uint32_t nics = 8;       // per domain, on the backend
+  BitRate nic;                  // per NIC
   bool infiniband = false;      // else RoCEv2
   BitRate pcie;                 // GPU to NIC, to host
 };
@@ -44,14 +44,14 @@ struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::ring;
   NcclProtocol protocol = NcclProtocol::simple;
   std::uint32_t channels = 1;
-  SimTime time;              // whole, alone on the wires
-  SimTime latency;           // of it, what does not shrink with the size
+  SimTime time;              // in total, on an idle network
+  SimTime latency;           // part of it that does not depend on the size
   double bus_bandwidth = 0;  // bytes/s, as nccl-tests counts
-  Bytes nvlink_bytes;        // that one GPU sends over NVLink
-  Bytes nic_bytes;           // that one GPU's share sends into the backend
+  Bytes nvlink_bytes;        // sent by one GPU over NVLink
+  Bytes nic_bytes;           // sent into the backend, per GPU
 };
 
-// Fixed by a user (NCCL_ALGO, NCCL_PROTO), or chosen.
+// Set by the user (NCCL_ALGO, NCCL_PROTO), or chosen.
 struct NcclLimits {
   std::optional<NcclAlgorithm> algorithm;
   std::optional<NcclProtocol> protocol;
@@ -60,7 +60,7 @@ struct NcclLimits {
 [[nodiscard]] NcclChoice nccl_choose(const NcclMachine& machine, netsim::Collective operation, Bytes bytes,
                                      const NcclGroup& group, const NcclLimits& limits = {});
 
-// Connections that a rank opens for a communicator, and the queue pairs of one: what bootstrap has to set up.
+// Connections that a rank opens for a communicator, and queue pairs per connection: what bootstrap has to set up.
 struct NcclConnections {
   std::uint32_t peers = 0;
   std::uint32_t queue_pairs = 0;

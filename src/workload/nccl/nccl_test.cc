@@ -31,7 +31,7 @@ constexpr Bytes mebibytes(std::int64_t n) { return Bytes(n * 1024 * 1024); }
 
 // nccl-tests issue 309: 8 B to 1 MiB ring LL, 2 MiB to 16 GiB NVLS Simple on 8 x H100; ml-engineering the same on H200,
 // and a ring on 4 GPUs, NVLS on 5 and more.
-TEST(NcclChoose, DecidesAsSeenInLogs) {
+TEST(NcclChoose, ChoosesAsNcclLogsShow) {
   for (std::int64_t bytes = 8; bytes <= 16LL << 30; bytes *= 2) {
     const NcclChoice choice = nccl_choose(h100(), Collective::all_reduce, Bytes(bytes), {8, 8});
     if (bytes <= 1 << 20) {
@@ -55,8 +55,8 @@ TEST(NcclChoose, DecidesAsSeenInLogs) {
   EXPECT_EQ(nccl_choose(a100(), Collective::all_reduce, mebibytes(8192), {8, 8}).algorithm, NcclAlgorithm::ring);
 }
 
-// The figures of NCCL's src/graph/tuning.cc, worked out by hand.
-TEST(NcclTuner, LatenciesAreThoseOfItsFormulas) {
+// The values of NCCL's src/graph/tuning.cc, computed by hand.
+TEST(NcclTuner, LatenciesFollowTheFormulas) {
   const NcclMachine machine = h100();
   const NcclCase one = nccl_case(machine, Collective::all_reduce, Bytes(8), {8, 8});
   EXPECT_DOUBLE_EQ(tuner_latency(one, NcclAlgorithm::ring, NcclProtocol::ll), 6.6 + 14 * 0.6);
@@ -72,14 +72,14 @@ TEST(NcclTuner, LatenciesAreThoseOfItsFormulas) {
   EXPECT_NEAR(tuner_rate(one, NcclAlgorithm::nvls, NcclProtocol::simple), 320e3 * 0.85 * 7 / 8 * 2 * 8 / 14, 1e-6);
 }
 
-TEST(NcclChoose, LimitsAreKeptWhereTheyCanBe) {
+TEST(NcclChoose, LimitsAreAppliedIfPossible) {
   const NcclMachine machine = h100();
   const NcclGroup group{16, 8};
   const NcclChoice ring =
       nccl_choose(machine, Collective::all_reduce, mebibytes(64), group, {NcclAlgorithm::ring, NcclProtocol::ll128});
   EXPECT_EQ(ring.algorithm, NcclAlgorithm::ring);
   EXPECT_EQ(ring.protocol, NcclProtocol::ll128);
-  // NVLS tree has no LL: the protocol is given up. There is no tree all-gather: the algorithm is.
+  // NVLS tree has no LL: the protocol is dropped. There is no tree all-gather: the algorithm is dropped.
   const NcclChoice nvls =
       nccl_choose(machine, Collective::all_reduce, mebibytes(64), group, {NcclAlgorithm::nvls_tree, NcclProtocol::ll});
   EXPECT_EQ(nvls.algorithm, NcclAlgorithm::nvls_tree);
@@ -90,7 +90,7 @@ TEST(NcclChoose, LimitsAreKeptWhereTheyCanBe) {
   EXPECT_EQ(gather.protocol, NcclProtocol::ll);
 }
 
-TEST(NcclChoose, CountsTheBytesOfAGpu) {
+TEST(NcclChoose, CountsBytesPerGpu) {
   const std::int64_t size = 1 << 30;
   const NcclChoice ring =
       nccl_choose(a100(), Collective::all_reduce, Bytes(size), {32, 8}, {NcclAlgorithm::ring, NcclProtocol::simple});
@@ -120,7 +120,7 @@ TEST(NcclChoose, GrowsWithSizeAndNodes) {
   }
 }
 
-TEST(NcclChoose, OneGpuToANode) {
+TEST(NcclChoose, OneGpuPerNode) {
   const NcclChoice pat = nccl_choose(h100(), Collective::all_gather, mebibytes(1), {64, 1});
   EXPECT_EQ(pat.algorithm, NcclAlgorithm::pat);
   EXPECT_EQ(pat.nvlink_bytes.count(), 0);
@@ -129,7 +129,7 @@ TEST(NcclChoose, OneGpuToANode) {
   EXPECT_GT(reduce.bus_bandwidth, 20e9);
 }
 
-TEST(NcclChoose, OddInputsHaveAnswers) {
+TEST(NcclChoose, HandlesUnusualInputs) {
   EXPECT_EQ(nccl_choose(h100(), Collective::all_reduce, mebibytes(1), {1, 8}).time, SimTime(0));
   EXPECT_EQ(nccl_choose(h100(), Collective::all_reduce, mebibytes(1), {0, 0}).time, SimTime(0));
   EXPECT_GT(nccl_choose(h100(), Collective::all_reduce, Bytes(0), {8, 8}).time, SimTime(0));

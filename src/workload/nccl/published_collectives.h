@@ -1,10 +1,10 @@
-// For tests and `make validate`: published measurements of collectives, one table each, with its source, and how far
-// the model is off. The error of a table is the geometric mean of that of its rows: exp(mean |ln(model / measured)|)
-// - 1. Rows are as published: size and time (us) or bus bandwidth (GB/s).
+// For tests and `make validate`: published measurements of collectives, one table each, with its source, and the
+// model's error. The error of a table is the geometric mean over its rows: exp(mean |ln(model / measured)|) - 1. Rows
+// are as published: size and time (us) or bus bandwidth (GB/s).
 //
 // Constants of the model come from the tables of 8 x H100, 8 x B200, 2, 4 and 8 x 8 x H100 and SimAI's rings, and from
 // the largest sizes of the others. No constant comes from H800, the racks, 2 x 8 x B300, EFA, 1024 and 1984 GPUs and
-// all-to-all; but those of the racks and of 1984 GPUs were looked at when the form of the rounds of NVLS was decided.
+// all-to-all; but the tables of the racks and of 1984 GPUs were consulted when the form of the NVLS rounds was chosen.
 #pragma once
 
 #include <fmt/format.h>
@@ -32,14 +32,14 @@ struct PublishedCollective {
   bool times = true;  // else bus bandwidth, GB/s
   netsim::Collective operation = netsim::Collective::all_reduce;
   NcclLimits limits = {};
-  // A harness that starts every collective alone, after a barrier, also measures what nccl-tests hides behind the one
-  // before: the launch on every rank and their skew.
+  // A harness that starts every collective separately, after a barrier, also measures what nccl-tests hides behind the
+  // previous one: the launch on every rank and their skew.
   double harness = 0;
-  std::string group = {};  // tables that a bar is for together; empty: this one
+  std::string group = {};  // tables that share an error limit; empty: this one alone
 };
 
 inline constexpr double kNoBar = std::numeric_limits<double>::infinity();
-// Errors that are allowed: geometric mean of the rows below 1 MiB and from it, worst row.
+// Allowed errors: geometric mean of the rows below 1 MiB and of those from 1 MiB, worst row.
 struct CollectiveBars {
   double below = kNoBar;
   double above = kNoBar;
@@ -113,8 +113,8 @@ inline NcclMachine a100() { return server("ampere", 300, 200, true); }
 inline NcclMachine h100() { return server("hopper", 450, 400, true); }
 inline NcclMachine b200() { return server("blackwell", 900, 400, false); }
 
-// NVIDIA/dgxc-benchmarking nccl/README.md, all_reduce_perf, out of place; the rows of 32 B and 4 KiB, five times and
-// 1.4 times those beside them, are in-place ones here.
+// NVIDIA/dgxc-benchmarking nccl/README.md, all_reduce_perf, out of place; for 32 B and 4 KiB the in-place rows are
+// used, because the out-of-place ones are five times and 1.4 times their neighbors.
 inline void eight_h100(CollectiveTables& tables) {
   PublishedCollective table{
       "8 x H100, all_reduce_perf (dgxc-benchmarking)",
@@ -164,7 +164,7 @@ inline void parts_of_a_server(CollectiveTables& tables) {
   };
   of(h100(), true, h200_on, 0.04);
   of(h100(), false, h200_off, 0.02);
-  of(b200(), true, b200_on, 0.15);  // 6 GPUs: NVLS there by the choice of another tuner (AWS)
+  of(b200(), true, b200_on, 0.15);  // 6 GPUs: NVLS selected by another tuner (AWS)
   of(b200(), false, b200_off, 0.03);
   tables.add({"all-gather, 8 x H200", h100(), {8, 8}, {{16 * kGi, 361.4}}, false, Collective::all_gather},
              {.worst = 0.03});
@@ -172,7 +172,8 @@ inline void parts_of_a_server(CollectiveTables& tables) {
              {.worst = 0.03});
 }
 
-// NVIDIA/nccl issue 1374: 215 GB/s on 8 x H800, whose NVLink is cut to 200 GB/s each way; the size is not said.
+// NVIDIA/nccl issue 1374: 215 GB/s on 8 x H800, whose NVLink is limited to 200 GB/s per direction; the size is not
+// given.
 inline void eight_h800(CollectiveTables& tables) {
   const NcclMachine h800 = server("hopper", 200, 400, true);
   tables.add({"8 x H800", h800, {8, 8}, {{8 * kGi, 215}}, false}, {.worst = 0.06});
@@ -195,7 +196,7 @@ inline void eight_b200(CollectiveTables& tables) {
   tables.add(table, {.above = 0.15});
 }
 
-// 4 of the same servers over EFA, whose latency is not InfiniBand's: large sizes only.
+// 4 of the same servers over EFA, whose latency differs from InfiniBand's: large sizes only.
 inline void four_times_eight_b200(CollectiveTables& tables) {
   PublishedCollective table{
       "4 x 8 x B200 over EFA, all_reduce_bench.py (ml-engineering)",
@@ -209,8 +210,8 @@ inline void four_times_eight_b200(CollectiveTables& tables) {
   tables.add(table, {.above = 0.05});
 }
 
-// The same source: one A100 node, one process for 8 GPUs, which launches them one after the other (the harness). The
-// second: facebookresearch/gcm, a test's sample of all_reduce_perf with a process for each.
+// The same source: one A100 node, one process for 8 GPUs, which launches them one after another (the harness). The
+// second: facebookresearch/gcm, a test's sample of all_reduce_perf with one process per GPU.
 inline void eight_a100(CollectiveTables& tables) {
   PublishedCollective one{"8 x A100, all_reduce_perf -g 8 (ml-engineering)",
                           a100(),
@@ -310,7 +311,7 @@ inline void more_times_eight_h100(CollectiveTables& tables) {
        {32 * kMi, 370.3}, {64 * kMi, 574.4}, {128 * kMi, 1013.1}, {256 * kMi, 1772.4}, {512 * kMi, 3111.7},
        {kGi, 5802.8},     {2 * kGi, 11501},  {4 * kGi, 22874},    {8 * kGi, 45573},    {16 * kGi, 91081}}};
   tables.add(four, {.below = 0.15, .above = 0.10});
-  // Another cluster in the same thread, which reaches 321 GB/s where the first has 366.
+  // Another cluster in the same thread; it reaches 321 GB/s where the first one reaches 366.
   PublishedCollective eight{"8 x 8 x H100 (nccl-tests issue 309)",
                             h100(),
                             {64, 8},
@@ -365,7 +366,7 @@ inline void two_thousand_h200(CollectiveTables& tables) {
   tables.add(table, {.worst = 0.30});
 }
 
-// oracle-quickstart: GB300 racks, 64 GPUs of each NVLink domain, 400 Gb/s to a GPU; GB200 the same.
+// oracle-quickstart: GB300 racks, 64 GPUs per NVLink domain, 400 Gb/s per GPU; GB200 the same.
 inline void racks(CollectiveTables& tables) {
   NcclMachine rack = b200();
   rack.node_gpus = rack.nics = 72;
@@ -392,8 +393,8 @@ inline void racks(CollectiveTables& tables) {
   tables.add(servers, {.worst = 0.15});
 }
 
-// SimAI astra-sim-alibabacloud/inputs/ratio/nic_ratio.csv: share of 8 x 400 Gb/s that a ring all-reduce gets; columns
-// are nodes of 8 GPUs.
+// SimAI astra-sim-alibabacloud/inputs/ratio/nic_ratio.csv: share of 8 x 400 Gb/s that a ring all-reduce reaches;
+// columns are nodes of 8 GPUs.
 inline void sim_ai_rings(CollectiveTables& tables) {
   const std::vector<std::uint32_t> nodes{2, 4, 8, 16, 32, 64, 128};
   const std::vector<std::vector<double>> shares{
@@ -421,8 +422,8 @@ inline void sim_ai_rings(CollectiveTables& tables) {
   }
 }
 
-// SimAI ata_ratio.csv: share of a NIC (one node: of NVLink) that all-to-all gets of what must leave the node.
-// oracle-quickstart, 8 x B300 with 800 Gb/s for each GPU: 675.55 GB/s in one server, 180.98 in two.
+// SimAI ata_ratio.csv: share of a NIC's rate (one node: of NVLink's) that all-to-all reaches for the traffic that
+// leaves the node. oracle-quickstart, 8 x B300 with 800 Gb/s per GPU: 675.55 GB/s in one server, 180.98 in two.
 inline void all_to_all(CollectiveTables& tables) {
   const std::vector<std::uint32_t> nodes{2, 4, 8, 16};
   const std::vector<std::vector<double>> shares{{.52, .67, .64, .62}, {.63, .68, .67, .66}, {.72, .83, .82, .66},
@@ -448,7 +449,7 @@ inline void all_to_all(CollectiveTables& tables) {
   tables.add({"all-to-all, 8 x B300", b300, {8, 8}, {{8 * kGi, 675.55}}, false, Collective::all_to_all},
              {.worst = 0.05});
   NcclMachine two = b300;
-  two.pcie = gigabits(1024);  // ConnectX-8 carries a PCIe 6 switch of its own
+  two.pcie = gigabits(1024);  // ConnectX-8 has its own PCIe 6 switch
   tables.add({"all-to-all, 2 x 8 x B300", two, {16, 8}, {{8 * kGi, 180.98}}, false, Collective::all_to_all},
              {.worst = 0.05});
 }

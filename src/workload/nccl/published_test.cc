@@ -1,4 +1,4 @@
-// The model beside published measurements; the tables, their sources and their bars are in
+// Compares the model with published measurements; the tables, their sources and their error limits are in
 // nccl/published_collectives.h. All figures are printed.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

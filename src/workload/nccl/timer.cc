@@ -15,7 +15,7 @@ SimTime NcclTimer::collective(netsim::Collective operation, Bytes bytes, const O
 
 SimTime NcclTimer::message(Bytes bytes, const OpGroup& group) {
   if (group.ranks < 2) return SimTime(0);
-  // A message goes to a neighbor: over NVLink where the group has another rank on the server, else over a NIC.
+  // A message goes to a neighbor: over NVLink if the group has another rank on the server, else over a NIC.
   OpGroup pair = group;
   pair.ranks = 2;
   pair.node_ranks = group.node_ranks > 1 ? 2 : 1;

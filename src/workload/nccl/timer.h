@@ -1,5 +1,5 @@
-// Times communication with NCCL's cost model: every group alone on the wires. The network simulator's slowdowns, where
-// there are any, are applied on top of it (see fabric_timer.h).
+// Times communication with NCCL's cost model: every group alone on an idle network. Slowdowns from the network
+// simulator, if any, are applied on top (see fabric_timer.h).
 #pragma once
 
 #include <map>

@@ -19,7 +19,7 @@ using netsim::NodeId;
 using netsim::TransferGraph;
 using netsim::TransferId;
 
-// With the flags that travel beside the data: LL 4 bytes to 4, LL128 8 bytes to 120.
+// Including the flags sent with the data: LL 4 bytes per 4, LL128 8 bytes per 120.
 Bytes on_the_wire(Bytes bytes, NcclProtocol protocol) {
   switch (protocol) {
     case NcclProtocol::ll:
@@ -47,7 +47,7 @@ class Layout {
     return netsim::add_collective(graph_, ranks_, shape_, after_);
   }
 
-  // In each node a ring of neighbors that move what the switch would; all-gather and reduce-scatter the whole buffer.
+  // A ring of neighbors per node that moves what the switch would; all-gather and reduce-scatter move the whole buffer.
   std::vector<TransferId> nvls() {
     const bool both = shape_.operation == Collective::all_reduce;
     const Bytes each = both ? shape_.bytes + divide_up(shape_.bytes, per_node_) : shape_.bytes;
@@ -80,7 +80,7 @@ class Layout {
     return ends;
   }
 
-  // All-gather doubles what a rank has in each round; reduce-scatter is the same, backwards.
+  // All-gather doubles each rank's data per round; reduce-scatter is the reverse.
   std::vector<TransferId> pat() {
     CollectivePlan plan(graph_, ranks_, shape_, after_);
     const std::uint32_t count = plan.size();
@@ -89,7 +89,7 @@ class Layout {
     for (std::uint32_t ahead = 1; ahead < count; ahead *= 2) rounds.emplace_back(ahead, std::min(ahead, count - ahead));
     if (shape_.operation == Collective::reduce_scatter) std::reverse(rounds.begin(), rounds.end());
     std::vector<TransferId> last;
-    std::vector<TransferId> came(count, model::kNone<TransferId>);  // by rank: what it got in the round before
+    std::vector<TransferId> came(count, model::kNone<TransferId>);  // by rank: what it received in the previous round
     for (const auto& [ahead, parts] : rounds) {
       std::vector<TransferId> sent(count, model::kNone<TransferId>);
       std::vector<TransferId> got(count, model::kNone<TransferId>);
@@ -106,8 +106,8 @@ class Layout {
     return last;
   }
 
-  // With PXN: what goes to a rank of another node is handed to the local rank on its rail, which sends for all of its
-  // node at once.
+  // With PXN: data for a rank of another node goes to the local rank on its rail, which sends for its whole node at
+  // once.
   std::vector<TransferId> rail_pairs() {
     CollectivePlan plan(graph_, ranks_, shape_, after_);
     const std::uint32_t nodes = plan.size() / per_node_;
@@ -123,7 +123,7 @@ class Layout {
   }
 
  private:
-  // In step k rank r sends to peer(r, k), after its own step before.
+  // In step k rank r sends to peer(r, k), after its own previous step.
   template <class Peer>
   static std::vector<TransferId> shift(CollectivePlan& plan, std::uint32_t steps, Bytes bytes, const Peer& peer) {
     std::vector<TransferId> last;

@@ -1,14 +1,13 @@
-// A collective as NCCL would do it, as transfers for the network simulator. Rings and trees are those of
-// netsim/traffic/collective.h, one for every NIC of a node: further channels of NCCL share a NIC and change nothing on
-// the wire.
+// An NCCL collective as transfers for the network simulator. Rings and trees are those of netsim/traffic/collective.h,
+// one per NIC of a node: further channels of NCCL share a NIC and do not change the traffic.
 //
-// Approximated: what a GPU does to bytes takes no time, and the protocol none of the wire (LL sends twice the bytes,
-// LL128 1/15 more: they are added). NVLink SHARP sends from every GPU to its neighbor what it would send to the switch
-// (bytes x (1 + 1/g), in one direction each), which is as long on the GPU's links; the switch's own work is not seen.
-// NVLS tree is that, and along every rail a double tree over the nodes with 1/g of the bytes; both at once, as their
-// chunks are in a pipeline. PAT goes in log2(n) rounds: round k sends 2^k parts (at most what is left) to the rank
-// 2^k ahead, all ranks of a round at once. All-to-all goes by rails (PXN), the parts over NVLink at the same time as
-// those over the NICs; its transfers are ranks x (nodes + ranks of a node - 2), those of all others a few to a rank.
+// Approximations: processing on the GPU takes no time; protocol overhead is added to the bytes (LL sends twice the
+// bytes, LL128 1/15 more). With NVLink SHARP every GPU sends to its neighbor what it would send to the switch (bytes x
+// (1 + 1/g), in one direction each), which takes as long on the GPU's links; the switch itself is not modeled. NVLS
+// tree is that, plus a double tree over the nodes along every rail with 1/g of the bytes; both at once, as their chunks
+// are pipelined. PAT takes log2(n) rounds: round k sends 2^k parts (at most what is left) to the rank 2^k ahead, all
+// ranks of a round at once. All-to-all uses rails (PXN), the parts over NVLink at the same time as those over the NICs;
+// it has ranks x (nodes + ranks per node - 2) transfers, all others a few per rank.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ struct NcclTransferOptions {
   netsim::ClassIndex traffic_class = 0;
   std::uint8_t queue_pairs = 1;
   std::uint16_t tag = 0;
-  std::uint32_t nics = 0;  // of one node, that the ranks use; 0: one for every rank of a node
+  std::uint32_t nics = 0;  // NICs per node that the ranks use; 0: one per rank
 };
 
-// `ranks` are in order, group.node_ranks consecutive ones share an NVLink domain. Gives the transfers whose ends
-// together are the collective's; with fewer than two ranks, or nothing to send, what it was to come after.
+// `ranks` are in order, group.node_ranks consecutive ones share an NVLink domain. Returns the transfers that end the
+// collective; with fewer than two ranks, or nothing to send, returns options.after.
 std::vector<netsim::TransferId> add_nccl_collective(netsim::TransferGraph& graph, std::span<const netsim::NodeId> ranks,
                                                     const NcclChoice& choice, const NcclGroup& group,
                                                     netsim::Collective operation, Bytes bytes,

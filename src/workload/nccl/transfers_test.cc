@@ -15,10 +15,10 @@ using netsim::NodeId;
 using netsim::TransferGraph;
 using netsim::TransferId;
 
-constexpr std::int64_t kNvlinkGb = 1000;  // Gb/s of a GPU's NVLink here
+constexpr std::int64_t kNvlinkGb = 1000;  // NVLink rate of a GPU here, Gb/s
 constexpr std::int64_t kNicGb = 100;
 
-// `nodes` servers of `each` GPUs: an NVLink switch in each, and one switch that all NICs are on.
+// `nodes` servers with `each` GPUs: an NVLink switch per server, and one switch for all NICs.
 netsim::Network servers(std::uint32_t nodes, std::uint32_t each) {
   netsim::NetworkBuilder builder;
   netsim::Node leaf;
@@ -83,7 +83,7 @@ TEST(NcclTransfers, RingsFillAllNics) {
   EXPECT_NEAR(all_gather.seconds, all_reduce.seconds / 2, 0.03 * all_reduce.seconds);
 }
 
-TEST(NcclTransfers, ProtocolsAddTheirFlags) {
+TEST(NcclTransfers, ProtocolOverheadIsAdded) {
   const Wires simple = run(2, 2, NcclAlgorithm::ring, Collective::all_reduce, kSize);
   const Wires ll = run(2, 2, NcclAlgorithm::ring, Collective::all_reduce, kSize, NcclProtocol::ll);
   const Wires ll128 = run(2, 2, NcclAlgorithm::ring, Collective::all_reduce, kSize, NcclProtocol::ll128);
@@ -91,14 +91,14 @@ TEST(NcclTransfers, ProtocolsAddTheirFlags) {
   EXPECT_NEAR(ll128.seconds / simple.seconds, 16.0 / 15, 0.01);
 }
 
-TEST(NcclTransfers, NvlsSendsTheBufferAndAShare) {
+TEST(NcclTransfers, NvlsSendsTheBufferPlusOneShare) {
   const Wires nvls = run(1, 8, NcclAlgorithm::nvls, Collective::all_reduce, kSize);
   EXPECT_NEAR(nvls.seconds, kSize * (1 + 1.0 / 8) / kNvlink, 0.02 * kSize / kNvlink);
   EXPECT_EQ(nvls.transfers, 8U);
   EXPECT_EQ(nvls.bytes, kSize / 8 * 9 * 8);
 }
 
-TEST(NcclTransfers, NvlsTreeSendsOnceOverEachNicOfTwo) {
+TEST(NcclTransfers, NvlsTreeOverTwoNodesSendsOncePerNic) {
   // Two nodes: every rail carries its quarter of the buffer once each way; the pipeline of 8 chunks fills in two hops.
   const Wires two = run(2, 4, NcclAlgorithm::nvls_tree, Collective::all_reduce, kSize);
   const double wire = kSize / 4.0 / kNic;
@@ -128,9 +128,9 @@ TEST(NcclTransfers, PairsGoOverNvlinkAndNics) {
   EXPECT_NEAR(neighbors.seconds, kSize / kNic, 0.02 * kSize / kNic);
 }
 
-TEST(NcclTransfers, AgreesWithTheModelOfTheRing) {
-  // On wires that lose nothing the transfers take what the model has beside its latency, but for the share of the NIC
-  // that the model knows is lost.
+TEST(NcclTransfers, AgreesWithTheRingModel) {
+  // On lossless wires the transfers take the model's time without its latency, except for the share of the NIC that the
+  // model counts as overhead.
   NcclMachine machine;
   machine.architecture = "ampere";
   machine.nvlink = model::ByteRate{Bytes(static_cast<std::int64_t>(kNvlink))};

@@ -1,6 +1,6 @@
-// NCCL's own expectation of an algorithm and protocol, by which it decides. Constants and formulas are those of NCCL
-// 2.28 (src/graph/tuning.cc, search.cc, topo.h), in microseconds and GB/s; the search for channels is replaced by its
-// usual outcome on machines whose NVLink is switched: one channel to a NIC between nodes, all of NVLink inside one.
+// NCCL's own prediction for an algorithm and protocol, on which its choice is based. Constants and formulas are those
+// of NCCL 2.28 (src/graph/tuning.cc, search.cc, topo.h), in microseconds and GB/s; the channel search is replaced by
+// its usual result on machines with switched NVLink: one channel per NIC between nodes, all of NVLink inside one.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,11 +23,11 @@ constexpr std::array<double, 11> kBlackwellInter{96, 86, 80, 48, 45.1, 42, 40, 3
 
 // ring_link: 8 GPUs, 16 GiB, NVLS off: A100 234.9 of 300 GB/s, H200 367.6 of 450, B200 682 of 900 (ml-engineering).
 // tree_link: 2 x 8 A100, 8 GiB, 237.9 GB/s bus bandwidth moves 2 x 126.9 GB/s of 300 over NVLink (oracle-quickstart);
-// of later GPUs no figure is known, and theirs is taken from their rings. nvls_link and nvls_head: NVLink SHARP moves
-// (1 + 1/n) of the buffer each way, in rounds of chunks that also cost time (nccl/wall.cc). Slope and intercept of a
-// round over its bytes: 8 x H100 (dgxc-benchmarking, 2 MiB to 16 GiB) 337 of 450 GB/s and 4.9 us for 8 heads, 8 x B200
+// no figure is known for later GPUs, so their ring value is used. nvls_link and nvls_head: NVLink SHARP moves (1 + 1/n)
+// of the buffer each way, in rounds of chunks that also cost time (nccl/wall.cc). Slope and intercept of a round over
+// its bytes: 8 x H100 (dgxc-benchmarking, 2 MiB to 16 GiB) 337 of 450 GB/s and 4.9 us for 8 heads, 8 x B200
 // (ml-engineering, 16 MiB to 16 GiB) 635 of 900 GB/s and 7.2 us. net_channel: 16 channels of 4 x 8 H100 reach 365.8
-// GB/s, of 4 x 8 H200 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA says the same).
+// GB/s, of 4 x 8 H200 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA confirms it).
 constexpr std::array<NcclArchitecture, 3> kArchitectures{{
     {"ampere",
      20.0 / 25,
@@ -98,8 +98,8 @@ constexpr Latencies kRingPcie{1, 2.5, 5.7};
 constexpr Latencies kRingNet{2.7, 4, 14};
 constexpr double kNvlsNvlink = 25;
 constexpr double kNvlsTreeNet = 20.9;
-constexpr double kNetPost = 1;  // of one message, on Intel hosts (AMD: 2)
-// LL between nodes, Intel hosts: 2 nodes, more.
+constexpr double kNetPost = 1;  // per message, on Intel hosts (AMD: 2)
+// LL between nodes, Intel hosts: 2 nodes, more nodes.
 constexpr std::array<double, 2> kLlNet{39, 20.4};
 
 double fastest_below(std::span<const double> speeds, double limit) {
@@ -109,13 +109,13 @@ double fastest_below(std::span<const double> speeds, double limit) {
   return limit;
 }
 
-// GB/s that the tuner sees of one GPU's NVLink (or PCIe).
+// GB/s that the tuner assumes for one GPU's NVLink (or PCIe).
 double tuner_link(const NcclCase& c) {
   const double share = c.machine->nvlink.per_second.count() > 0 ? c.gpu->tuner_nvlink : 0.8;
   return nvlink_rate(c) / 1000 * share;
 }
 
-// Channels of its search (half of those it then opens) and GB/s of each, of a ring.
+// Ring channels that its search finds (half of those it then opens) and GB/s per channel.
 struct Search {
   double channels = 1;
   double each = 0;
@@ -124,13 +124,13 @@ struct Search {
 Search ring_search(const NcclCase& c) {
   const double link = tuner_link(c);
   if (c.nodes > 1) {
-    // One channel to a NIC; in each of them one rank of a node sends to the NIC and not over NVLink.
+    // One channel per NIC; in each of them one rank of a node sends to the NIC instead of over NVLink.
     const double wire = static_cast<double>(c.machine->nic.count()) / 8e9;
     const double over_nvlink = c.nics * (c.node_ranks - 1) / c.node_ranks;
     const double most = over_nvlink > 0 ? std::min(wire, link / over_nvlink) : wire;
     return {c.nics, fastest_below(c.gpu->inter_speeds, most)};
   }
-  // Twelve channels where they fill the links as well as fewer: 12 x 20 (A100), 12 x 30 (H100), 12 x 60 (B200).
+  // Twelve channels if they fill the links as well as fewer: 12 x 20 (A100), 12 x 30 (H100), 12 x 60 (B200).
   const double each = fastest_below(c.gpu->intra_speeds, link / 12);
   return {std::max(1.0, std::floor(link / each)), each};
 }
@@ -151,7 +151,7 @@ double ring_rate(const NcclCase& c, NcclProtocol protocol) {
 
 double tree_rate(const NcclCase& c, NcclProtocol protocol) {
   const Search search = ring_search(c);
-  // With two nodes every NIC carries the buffer once and not twice: the links inside the nodes are the bound.
+  // With two nodes every NIC carries the buffer once instead of twice: the links inside the nodes are the bottleneck.
   const double total = c.nodes < 3 && c.nodes > 1 ? std::min(2 * search.total(), tuner_link(c)) : search.total();
   const double most = search.channels * c.gpu->tree_channel.at(by_nodes(c)) * (c.nodes > 1 && c.nodes < 3 ? 2 : 1);
   double rate = std::min(total * 0.92, most);
@@ -297,7 +297,7 @@ std::uint32_t nccl_channels(const NcclCase& c, NcclAlgorithm algorithm, NcclProt
   }
   const double most = std::min(2 * ring_search(c).channels, 64.0);
   if (algorithm == NcclAlgorithm::pairs) return static_cast<std::uint32_t>(std::max(1.0, std::min(most, 32.0)));
-  // src/enqueue.cc: a channel is opened for every so many bytes of a thread.
+  // src/enqueue.cc: one channel per this many bytes per thread.
   const double threads = protocol == NcclProtocol::ll128 ? 640 : 512;
   double bytes_each = protocol == NcclProtocol::simple ? 64 : 8;
   if (algorithm == NcclAlgorithm::ring && protocol == NcclProtocol::ll) bytes_each *= c.ranks;

@@ -1,11 +1,11 @@
-// How long a collective takes in truth, from what NCCL does with chunks (src/device and src/enqueue.cc of NCCL 2.28).
+// Actual time of a collective, from how NCCL processes chunks (src/device and src/enqueue.cc of NCCL 2.28).
 //
-// LL: every thread sends a line of 8 bytes with its flag; what does not fit one line of all threads takes another pass.
-// LL128 streams: a rank is a step behind its predecessor's first line, not behind its last, so a step takes the longer
-// of latency and bytes. Simple waits for whole slices: latency and bytes add up. NVLS copies in, reduces in the switch
-// and copies out, a chunk of every channel and head at a time, three stages in a pipeline; NVLS tree has in its middle
-// a tree over the nodes. Constants that NCCL has too are NCCL's, as they agree with what is measured; the others say
-// what they come from ("published": the tables of nccl/published_test.cc).
+// LL: every thread sends a line of 8 bytes with its flag; data beyond one line of all threads takes another pass. LL128
+// streams: a rank is one step behind its predecessor's first line, not behind its last, so a step takes the longer of
+// latency and bytes. Simple waits for whole slices: latency and bytes add up. NVLS copies in, reduces in the switch and
+// copies out, one chunk per channel and head at a time, three pipelined stages; NVLS tree has a tree over the nodes in
+// the middle. Constants that also exist in NCCL are NCCL's, as they agree with measurements; the others name their
+// source ("published": the tables of nccl/published_collectives.h).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,22 +31,22 @@ Steps ring_steps(const NcclCase& c) {
   return {passes * (c.ranks - 1) - inter, inter};
 }
 
-// What a ring moves over its slowest kind of link.
+// Rate of a ring on its slowest kind of link.
 double ring_link(const NcclCase& c) {
   double rate = nvlink_rate(c) * (c.machine->nvlink.per_second.count() > 0 ? c.gpu->ring_link : 0.8);
   if (c.nodes < 2) return rate;
   return std::min(rate, nic_rate(c));
 }
 
-// Bytes that cross each link of a ring, of all its channels together.
+// Bytes that cross each link of a ring, all its channels together.
 double ring_bytes(const NcclCase& c) {
   return c.bytes * netsim::bus_factor(c.operation, static_cast<std::uint32_t>(c.ranks));
 }
 
-// A step of LL on NVLink: 0.67 us, and up to 0.25 us more when all 16 warps of a channel have lines to wait for
-// (published, 8 x H100: 16.9 us at 1 KiB, 19.5 us from 32 KiB to 512 KiB; 14 steps and 6.6 us to start); every further
-// line of a thread costs NCCL's 0.6 us. In rings between nodes a step inside a node takes 2 us, one between nodes
-// 15 us: 2 x 8 A100 need 93 us for 8 bytes (nccl issue 812), 32 to 128 nodes 3.7 us a step on average (SimAI).
+// A step of LL on NVLink: 0.67 us, and up to 0.25 us more when all 16 warps of a channel wait for lines (published, 8 x
+// H100: 16.9 us at 1 KiB, 19.5 us from 32 KiB to 512 KiB; 14 steps and 6.6 us to start); every further line of a thread
+// costs NCCL's 0.6 us. In rings between nodes a step inside a node takes 2 us, one between nodes 15 us: 2 x 8 A100 need
+// 93 us for 8 bytes (nccl issue 812), 32 to 128 nodes 3.7 us per step on average (SimAI).
 constexpr double kLlThreads = 512;
 NcclTime ring_ll(const NcclCase& c, double channels) {
   const double lines = std::ceil(c.bytes / c.ranks / channels / 8);
@@ -59,14 +59,14 @@ NcclTime ring_ll(const NcclCase& c, double channels) {
   return {fixed, std::max(steps.all() * (fill + (passes - 1) * 0.6), wire)};
 }
 
-// Between nodes: 5 us inside a node (2 x 8 H100, ring: 157 us for 30 steps, nccl-tests issue 309), 15 us between
-// (SimAI: 6.3 us a step on average, 32 to 128 nodes). Alone in a node NCCL's 1.9 us.
+// Several nodes: 5 us per step inside a node (2 x 8 H100, ring: 157 us for 30 steps, nccl-tests issue 309), 15 us
+// between (SimAI: 6.3 us per step on average, 32 to 128 nodes). Within one node NCCL's 1.9 us.
 NcclTime ring_ll128(const NcclCase& c, double channels) {
   const Steps steps = ring_steps(c);
   const double wait = c.nodes > 1 ? (steps.intra * 5 + steps.inter * 15) / steps.all() : 1.9;
   const double rate = std::min(ring_link(c) * 120 / 128, channels * c.gpu->ring_ll128_channel * 1000);
   const double bytes = ring_bytes(c) / steps.all() / rate;
-  // Two nearly equal terms are not met by all ranks at once: a norm of order 4 in place of the greater.
+  // If the two terms are nearly equal, not all ranks have the same maximum: a norm of order 4 smooths it.
   const double step = std::pow(std::pow(wait, 4) + std::pow(bytes, 4), 0.25);
   return {14 + steps.all() * wait, steps.all() * (step - wait)};
 }
@@ -79,7 +79,7 @@ NcclTime ring_simple(const NcclCase& c, double channels) {
   return {8.4 + steps.intra * intra + steps.inter * 14, ring_bytes(c) / rate};
 }
 
-// A pipeline from the root through all ranks, one slice behind the other.
+// A pipeline from the root through all ranks, each one slice behind the previous.
 NcclTime broadcast(const NcclCase& c, NcclProtocol protocol, double channels) {
   const double chunk = protocol == NcclProtocol::simple ? 512 * kKib : 32 * kKib;
   const double hop = protocol == NcclProtocol::simple ? 4 : (protocol == NcclProtocol::ll128 ? 1.9 : 0.67);
@@ -91,9 +91,9 @@ NcclTime broadcast(const NcclCase& c, NcclProtocol protocol, double channels) {
   return {6.6 + (hops - (c.nodes - 1)) * hop + (c.nodes - 1) * net, c.bytes / rate + fill};
 }
 
-// LL128 in a tree between nodes: chunks of 576,000 bytes, halved (src/enqueue.cc) to 18,000 where there are few of
-// them, and one of these for every hop between nodes, 8.5 us as the tuner has it: 34 GB/s with 16 channels. 8 x 8 H100
-// reduce 36 GB/s beyond the latency, 1 to 8 MiB (nccl-tests issue 309).
+// LL128 in a tree between nodes: chunks of 576,000 bytes, halved (src/enqueue.cc) to 18,000 if there are few of them,
+// and one of these per hop between nodes, 8.5 us as in the tuner: 34 GB/s with 16 channels. 8 x 8 H100 reduce 36 GB/s
+// beyond the latency, 1 to 8 MiB (nccl-tests issue 309).
 constexpr double kLl128Chunk = 18'000;
 constexpr double kLl128Hop = 8.5;
 
@@ -102,7 +102,7 @@ NcclTime tree(const NcclCase& c, NcclProtocol protocol, double channels) {
   const double correction = tree_correction(protocol, c.bytes);
   const double hops = 2 * (c.node_ranks - 1 + std::floor(std::log2(c.nodes)));
   if (protocol != NcclProtocol::simple) {
-    // As the tuner says; and the warps of a channel, as in rings.
+    // As in the tuner, plus the warps of a channel, as in rings.
     const double fill = hops * 0.3 * std::min(1.0, c.bytes / (4 * kKib));
     if (protocol == NcclProtocol::ll128 && c.nodes > 1) {
       const double chunks = c.bytes / (channels * kLl128Chunk);
@@ -110,16 +110,16 @@ NcclTime tree(const NcclCase& c, NcclProtocol protocol, double channels) {
     }
     return {latency, fill + c.bytes / (tuner_rate(c, NcclAlgorithm::tree, protocol) * correction)};
   }
-  // Up and down each GPU of a chain passes the buffer twice; a node of a tree over three nodes or more twice, of two
-  // once.
+  // Up and down, each GPU of a chain passes the buffer twice; a node in a tree over three or more nodes twice, over two
+  // nodes once.
   double rate = nvlink_rate(c) * (c.machine->nvlink.per_second.count() > 0 ? c.gpu->tree_link : 0.8) / 2;
   if (c.nodes > 1) rate = std::min(rate, nic_rate(c) / (c.nodes > 2 ? 2 : 1));
   return {latency, c.bytes / (rate * correction)};
 }
 
 struct NvlsChunks {
-  double chunk;  // bytes of one channel of one head
-  double round;  // of all together
+  double chunk;  // bytes per channel and head
+  double round;  // all channels and heads together
   double rounds;
 };
 // src/enqueue.cc, calcCollChunking.
@@ -140,8 +140,8 @@ NvlsChunks nvls_chunks(const NcclCase& c, bool tree) {
   return {chunk, round, std::max(1.0, std::ceil(c.bytes / (together * chunk)))};
 }
 
-constexpr double kNvlsStart = 7.5;  // launch, of the intercept over chunk sizes on 8 x H100
-constexpr double kTreeHop = 5;      // NCCL's latency of a hop of an LL tree between nodes
+constexpr double kNvlsStart = 7.5;  // launch, from the intercept over chunk sizes on 8 x H100
+constexpr double kTreeHop = 5;      // NCCL's latency per hop of an LL tree between nodes
 
 // All-reduce: the switch reads (n-1)/n of a buffer and its own share from each GPU, and writes the sum to all.
 // All-gather and reduce-scatter use one of the two.
@@ -157,9 +157,9 @@ NcclTime nvls(const NcclCase& c) {
   return {kNvlsStart + 3 * head, (chunks.rounds - 1) * head + (c.bytes + 2 * chunks.round) / rate};
 }
 
-// Where NVLink is the bound, sends and receives are as much work to the kernels as the rest; where the wire is, it
-// waits for a chunk once in a round. Rounds of 2 x 8 H100 take 66.6 us and not 61, of 4 x 8 and 8 x 8 H100 50 us of
-// which the NICs have 43 (nccl-tests issue 309).
+// If NVLink is the bottleneck, sends and receives cost the kernels as much as the rest; if the wire is, it waits for a
+// chunk once per round. Rounds of 2 x 8 H100 take 66.6 us instead of 61; of 4 x 8 and 8 x 8 H100 50 us, 43 of them on
+// the NICs (nccl-tests issue 309).
 NcclTime nvls_tree(const NcclCase& c) {
   const NvlsChunks chunks = nvls_chunks(c, true);
   const double step = c.gpu->nvls_head * c.node_ranks;
@@ -169,13 +169,13 @@ NcclTime nvls_tree(const NcclCase& c) {
   const double head = by_wire ? step : 2 * step;
   const double rate = by_wire ? wire : link;
   const double hops = 2 * std::ceil(std::log2(c.nodes));
-  // A hop waits for its half of the round to leave the NICs: of the two trees one goes up and one down.
+  // A hop waits for its half of the round to leave the NICs: one of the two trees goes up, the other down.
   const double hop = chunks.round / nic_rate(c) / 2;
   return {kNvlsStart + 3 * head + hops * kTreeHop,
           (chunks.rounds - 1) * head + (c.bytes + 2 * chunks.round) / rate + hops * hop};
 }
 
-// Every rank sends ranks - 1 messages. Those to other nodes leave by the NIC of the rail they arrive on (PXN); a
+// Every rank sends ranks - 1 messages. Those to other nodes leave through the NIC of their destination's rail (PXN); a
 // message costs the proxy 1 us (NCCL_NET_OVERHEAD).
 NcclTime all_to_all(const NcclCase& c) {
   const double local = c.bytes * (c.node_ranks - 1) / c.ranks;

@@ -1,4 +1,4 @@
-// Names of what a job's bytes travel over.
+// Names of the media that a job's bytes travel over.
 #include "workload/result/life.h"
 
 namespace weft::workload {

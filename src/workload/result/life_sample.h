@@ -1,5 +1,5 @@
-// A life as play_life() might give it: a 70-billion model on 256 GPUs of a cluster "pod32". Made up, but its parts add
-// up and its proportions are those of such runs. For tests of what shows a result.
+// A sample result as play_life() might return it: a 70-billion-parameter model on 256 GPUs of a cluster "pod32".
+// Invented, but its parts add up and its proportions are realistic. For tests of code that shows results.
 #pragma once
 
 #include <algorithm>
@@ -117,7 +117,8 @@ inline LifeState update_state() {
   return state;
 }
 
-// One iteration on `servers` servers: a compute stream, a communication stream and a NIC each, `layers` layers a pass.
+// One iteration on `servers` servers: per server a compute stream, a communication stream and a NIC, with `layers`
+// layers per pass.
 class SampleTimeline {
  public:
   explicit SampleTimeline(std::uint32_t servers, std::uint32_t layers) {

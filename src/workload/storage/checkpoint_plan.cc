@@ -1,5 +1,5 @@
-// How long a checkpoint takes and what it does to training: the copy out of GPU memory, the write with all ranks at
-// once, the second volume, the renames, and reading it back.
+// Duration of a checkpoint and its effect on training: the copy out of GPU memory, the write with all ranks at once,
+// the second volume, the renames, and reading it back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace weft::workload {
 namespace {
 
-// Who writes: all ranks that hold a part, or one.
+// The writing ranks: all ranks that hold a part, or one.
 struct Writers {
-  double size = 0;     // bytes in all
+  double size = 0;     // bytes in total
   double largest = 0;  // of the busiest rank
   double ranks = 1;
-  std::vector<model::DeviceId> hosts;  // that they run on
+  std::vector<model::DeviceId> hosts;  // servers they run on
   bool gpudirect = false;
 };
 
@@ -45,12 +45,12 @@ const model::GpuModel* gpu_of(const model::Cluster& cluster, model::DeviceId hos
   return server.gpu.has_value() ? cluster.catalog().gpu(*server.gpu) : nullptr;
 }
 
-// Ranks do not end together: the busiest one holds `largest`, so a rate of one rank bounds the whole to
-// rate x size / largest.
+// Ranks do not finish at the same time: the busiest one writes `largest`, so a per-rank rate limits the total to rate x
+// size / largest.
 double of_all(const Writers& writers, double rank_rate) { return rank_rate * writers.size / writers.largest; }
 
-// Between GPU memory and the wire: one process a rank serializes (or cuFile moves pages straight), and a host's memory
-// takes three passes (copy in, copy to the client's buffers, NIC).
+// Between GPU memory and the wire: one process per rank serializes (or cuFile moves pages directly), and the data
+// passes a host's memory three times (copy in, copy to the client's buffers, NIC).
 void add_host_limits(const model::Cluster& cluster, const Writers& writers, bool write, Limits& limits) {
   if (writers.gpudirect) {
     const double share = write ? kToHostShare : kToDeviceShare;
@@ -72,7 +72,7 @@ double copies_of(const StoragePath& path) {
   return path.volume != nullptr ? std::max(1.0, static_cast<double>(*path.volume->replicas)) : 1.0;
 }
 
-// What the fabric carries when all writers are at it; nothing where it is not simulated.
+// Throughput of the fabric when all writers are active; nullopt if it is not simulated.
 Result<std::optional<double>> fabric_rate(const model::Cluster& cluster, const StoragePath& path,
                                           const Writers& writers, const StorageOptions& options) {
   if (options.fidelity == netsim::Fidelity::analytic || path.local) return std::optional<double>();
@@ -102,14 +102,14 @@ Limits limits_of(const model::Cluster& cluster, const StoragePath& path, const W
   return limits;
 }
 
-// Metadata work of `files` files: created under a temporary name, closed, renamed (three operations each, Lustre's and
-// NFS's own count); then the data is flushed and the marker of the last good checkpoint renamed: two answers more.
+// Metadata work for `files` files: created under a temporary name, closed, renamed (three operations each, Lustre's and
+// NFS's own count); then the data is flushed and the marker of the last good checkpoint renamed: two more round trips.
 double rename_seconds(const StoragePath& path, double files) {
   const double operations = 3 * files;
   return (path.opens > 0 ? operations / path.opens : 0.0) + 2 * read_latency(path);
 }
 
-// Host memory that is left for a snapshot: what the model of the server has, less a quarter for the job itself.
+// Whether a snapshot fits into host memory: the memory of the server model, minus a quarter for the job itself.
 bool snapshot_fits(const model::Cluster& cluster, const Writers& writers) {
   double memory = 0;
   for (const model::DeviceId host : writers.hosts)
@@ -117,9 +117,9 @@ bool snapshot_fits(const model::Cluster& cluster, const Writers& writers) {
   return writers.size <= memory;
 }
 
-// While a checkpoint is written to the system that samples come from, its drives and controllers do both. Reads keep
-// what writes leave, and half where both would take all (servers take requests in turn). Links carry both: reads come
-// in where checkpoints go out.
+// While a checkpoint is written to the system that serves the samples, its drives and controllers do both. Reads get
+// what writes leave, or half if both would use everything (servers alternate between requests). Links are full duplex:
+// reads come in while checkpoints go out.
 double read_share_of(const StoragePath& path, double write_rate, const ReadPlan& reads) {
   const double most = path.write / copies_of(path);
   const auto wanted = static_cast<double>(reads.available.per_second.count());
@@ -134,14 +134,14 @@ class Planner {
           const StorageOptions& options)
       : cluster_(cluster), job_(job), hosts_(hosts), options_(options) {}
 
-  // The plan of the first volume; nothing where there is no storage.
+  // The plan of the first volume; empty without storage.
   Result<CheckpointPlan> plan(Bytes size, Bytes largest, std::uint64_t count, const ReadPlan& reads) {
     const model::CheckpointSpec& spec = *job_.training->checkpoint;
     const Writers writers = writers_of(job_, spec, hosts_, size, largest, count);
     CheckpointPlan plan;
     plan.size = size;
     plan.largest_rank = Bytes(std::llround(writers.largest));
-    // A file of each writer, and one that says what belongs together.
+    // One file per writer, plus an index.
     plan.files = static_cast<std::uint64_t>(writers.ranks) + 1;
     const auto path = path_of(spec.volume, "training.checkpoint.volume");
     if (!path.ok()) return path.error();
@@ -186,7 +186,7 @@ class Planner {
           writers.size / limits_of(cluster_, **second, writers, true, *other).least() + rename_seconds(**second, files);
     }
     const bool waits = *spec.mode == model::CheckpointMode::synchronous || !snapshot_fits(cluster_, writers);
-    // A snapshot is copied to pinned memory; a direct write needs none, but then training waits for it.
+    // A snapshot is copied to pinned memory; a direct write needs no copy, but then training waits for it.
     const bool copied = !writers.gpudirect || !waits;
     const double to_host = pcie_rate(gpu_of(cluster_, writers.hosts.front())) * kToHostShare;
     const double copy = copied ? writers.largest / to_host : 0.0;
@@ -198,7 +198,7 @@ class Planner {
                                       : static_cast<double>(writers.hosts.size()) /
                                             static_cast<double>(std::max<std::size_t>(1, path.clients.size()));
     plan.utilization = path.local ? 0.0 : std::min(1.0, rate / (path.client_links * part));
-    // Links are as fast the other way round.
+    // Links have the same rate in the other direction.
     const double back = limits_of(cluster_, path, writers, false, *fabric).least();
     plan.load_time = sim_time(read_latency(path) + writers.size / back + (path.opens > 0 ? files / path.opens : 0.0));
     share_with(path, rate, reads, plan);

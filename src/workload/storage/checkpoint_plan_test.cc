@@ -21,7 +21,7 @@ double seconds(SimTime time) { return static_cast<double>(time.count()) / 1e12; 
 
 // MLPerf Storage's 70B checkpoint: 912 GB of 64 ranks. Each process serializes 1.4 GB/s, 64 of them 89.6 GB/s; drives
 // write 160 GB/s.
-TEST(CheckpointPlan, RanksSerialize) {
+TEST(CheckpointPlan, SerializationIsTheBottleneck) {
   const Lab lab = make_lab(LabOptions{}, "  checkpoint: {}\n");
   const CheckpointPlan plan = plan_or_fail(lab, gigabytes(912), 64);
   EXPECT_TRUE(plan.any);
@@ -38,8 +38,8 @@ TEST(CheckpointPlan, RanksSerialize) {
   EXPECT_FALSE(plan.shares_reads);
 }
 
-// Straight from GPU memory the drives bound, halved where every byte is stored twice.
-TEST(CheckpointPlan, DrivesAndReplicas) {
+// With GPUDirect the drives are the bottleneck; their rate is halved if every byte is stored twice.
+TEST(CheckpointPlan, DrivesAreTheBottleneckWithGpudirect) {
   const Lab direct = make_lab(LabOptions{}, "  checkpoint: {gpudirect: true}\n");
   const CheckpointPlan plan = plan_or_fail(direct, gigabytes(912), 64);
   EXPECT_DOUBLE_EQ(rate(plan), 160e9);
@@ -49,18 +49,18 @@ TEST(CheckpointPlan, DrivesAndReplicas) {
   EXPECT_DOUBLE_EQ(rate(plan_or_fail(twice, gigabytes(912), 64)), 80e9);
 }
 
-TEST(CheckpointPlan, AsynchronousWaitsForTheCopyAlone) {
+TEST(CheckpointPlan, AsynchronousWaitsOnlyForTheCopy) {
   const Lab lab = make_lab(LabOptions{}, "  checkpoint: {mode: asynchronous}\n");
   const CheckpointPlan plan = plan_or_fail(lab, gigabytes(912), 64);
   EXPECT_EQ(plan.stall, plan.copy_time);
   EXPECT_GT(plan.write_time, plan.copy_time);
-  // 14 TB do not fit 8 x 2 TB of memory beside the job: training waits.
+  // 14 TB do not fit into 8 x 2 TB of memory next to the job: training waits.
   const CheckpointPlan huge = plan_or_fail(lab, gigabytes(14'000), 64);
   EXPECT_EQ(huge.stall, huge.copy_time + huge.write_time);
 }
 
-// One rank writes all: one process, one server's links.
-TEST(CheckpointPlan, RankZero) {
+// One rank writes everything: one process, one server's links.
+TEST(CheckpointPlan, RankZeroWritesAlone) {
   const Lab lab = make_lab(LabOptions{}, "  checkpoint: {layout: rank0}\n");
   const CheckpointPlan plan = plan_or_fail(lab, gigabytes(105), 1);
   EXPECT_DOUBLE_EQ(rate(plan), 1.4e9);
@@ -88,8 +88,8 @@ TEST(CheckpointPlan, SecondVolumeIsWrittenAfterTheFirst) {
   EXPECT_NE(plan.error().text().find("training.checkpoint.second: no volume `nowhere`"), std::string::npos);
 }
 
-// Samples come from the same drives: 320 GB/s that a write of 89.6 of 160 GB/s leaves 44 %, halved at most.
-TEST(CheckpointPlan, TakesDrivesFromReads) {
+// Samples come from the same drives: of 320 GB/s, a write of 89.6 of 160 GB/s leaves 44 %; reads lose at most half.
+TEST(CheckpointPlan, SlowsReadsOnSharedDrives) {
   const Lab lab = make_lab(LabOptions{}, "  data: {file_samples: 1}\n  checkpoint: {}\n");
   const auto reads = plan_reads(lab.cluster(), *lab.job, lab.hosts, 448, Bytes(146'600'628), kAnalytic);
   ASSERT_TRUE(reads.ok());
@@ -101,8 +101,8 @@ TEST(CheckpointPlan, TakesDrivesFromReads) {
   EXPECT_EQ(plan_or_fail(lab, gigabytes(912), 64, slow).read_share, 1) << "140 GB/s are left";
 }
 
-// BLOOM-176B: 2.3 TB in 40 s from 384 processes (48 servers), which is 57.5 GB/s of a file system. With a system that
-// writes so much, the plan takes that time; all ranks could serialize 538 GB/s.
+// BLOOM-176B: 2.3 TB in 40 s from 384 processes (48 servers), which is 57.5 GB/s of a file system. With a system of
+// that write rate, the plan takes that time; all ranks could serialize 538 GB/s.
 TEST(CheckpointPlan, Bloom) {
   std::string cluster = lab_cluster(LabOptions{.storage_more = "    write: 57.5GB/s\n"});
   cluster.replace(cluster.find("count: 16, unit: 16"), 19, "count: 48, unit: 16");

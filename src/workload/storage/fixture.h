@@ -20,8 +20,8 @@ struct Lab {
   [[nodiscard]] const model::Cluster& cluster() const { return *loaded->cluster; }
 };
 
-// 16 servers of 8 H100 with 2 x 200G on the storage fabric each, `store` storage servers of 80 GB/s read, 40 GB/s
-// written, 4 x 200G and 240,000 opens a second each.
+// 16 servers of 8 H100, each with 2 x 200G on the storage fabric; `store` storage servers, each with 80 GB/s read, 40
+// GB/s write, 4 x 200G and 240,000 opens per second.
 struct LabOptions {
   int store = 4;
   std::string pool_more = "";     // of the training pool: ", links: {storage: 1}"

@@ -8,7 +8,7 @@
 namespace weft::workload {
 namespace {
 
-// Keys that are counts: the next whole number.
+// Keys that are counts: rounded up.
 std::string value_text(double value) { return fmt::format("{}", static_cast<std::int64_t>(std::ceil(value - 1e-9))); }
 
 }  // namespace
@@ -44,7 +44,8 @@ std::vector<IoLimit> Limits::finish() const {
     const Limit& limit = sorted[i];
     IoLimit out{limit.what, byte_rate(limit.rate), limit.remedy};
     if (!limit.key.empty()) {
-      // Up to the next limit that is at least 5 % away; four times as much is a change nobody makes in one step.
+      // Up to the next limit that is at least 5 % away, but at most four times: larger changes are unrealistic in one
+      // step.
       double factor = 2;
       for (std::size_t j = i + 1; j < sorted.size(); ++j) {
         if (sorted[j].rate < 1.05 * limit.rate) continue;
@@ -114,7 +115,7 @@ void add_path_limits(const StoragePath& path, bool write, double copies, std::si
   }
 }
 
-// T targets, n places drawn at random: T (1 - (1 - 1/T)^n) of them are hit.
+// T targets, n random placements: T (1 - (1 - 1/T)^n) of them are hit.
 void add_stripe_limit(const StoragePath& path, bool write, double open_files, double stripes, const std::string& key,
                       double value, Limits& limits) {
   if (path.local) return;

@@ -74,7 +74,7 @@ Result<Found> choose_volume(const model::Spec& spec, const model::JobSpec& job,
   return Found{};
 }
 
-// Ports of one leaf by rail: those of the storage servers and those of the clients, and what goes up from it.
+// Port rates of one leaf by rail: storage servers, clients, and the total of its uplinks.
 struct LeafPorts {
   std::map<std::uint8_t, double> servers;
   std::map<std::uint8_t, double> clients;
@@ -123,8 +123,8 @@ FabricPorts ports_of(const model::Cluster& cluster, const StoragePath& path) {
   return ports;
 }
 
-// The rate at which the first leaf's uplinks are full when every server feeds every client of its rail alike: the same
-// rule as `weft show storage`, for the clients of one job.
+// The rate at which the first leaf's uplinks saturate when every server sends evenly to every client of its rail: the
+// same rule as `weft show storage`, for the clients of one job.
 std::optional<double> uplink_bound(const FabricPorts& ports) {
   std::optional<double> bound;
   for (const auto& [leaf, here] : ports.leaves) {
@@ -146,7 +146,7 @@ std::optional<double> uplink_bound(const FabricPorts& ports) {
   return bound;
 }
 
-// Servers of pools that may stand between: head nodes mount storage where GPU servers are kept off it.
+// Possible gateways: head nodes mount storage if GPU servers are not on its fabric.
 std::vector<model::DeviceId> head_nodes(const model::Cluster& cluster) {
   std::vector<model::DeviceId> heads;
   for (const model::DeviceGroup& group : cluster.groups()) {
@@ -189,8 +189,8 @@ Status choose_fabric(const model::Cluster& cluster, const std::vector<model::Dev
       cluster.name()};
 }
 
-// Drives of GPU servers are not rated in the catalog. 3.84 TB each, as DGX H100 has them (its user guide), PCIe 4 x4:
-// 6.8 GB/s read, 4.0 GB/s written (Samsung PM9A3 data sheet, 3.84 TB).
+// Drives of GPU servers have no rating in the catalog. 3.84 TB each, as in a DGX H100 (its user guide), PCIe 4 x4: 6.8
+// GB/s read, 4.0 GB/s write (Samsung PM9A3 data sheet, 3.84 TB).
 constexpr double kDriveBytes = 3.84e12;
 constexpr double kDriveRead = 6.8e9;
 constexpr double kDriveWrite = 4.0e9;
@@ -216,8 +216,8 @@ void rate_servers(const model::Cluster& cluster, StoragePath& path) {
   if (path.write_stated) path.write = static_cast<double>(system.write->per_second.count());
   path.targets = std::max<std::int64_t>(
       1, system.targets.has_value() ? *system.targets : static_cast<std::int64_t>(path.servers.size()));
-  // Dedicated metadata servers serve as many opens as so many servers of the pool; a directory that is not striped
-  // lies on one of them. Without any, every server serves its part.
+  // Dedicated metadata servers are rated like this many servers of the pool; an unstriped directory is on one of them.
+  // Without any, every server serves its part.
   const auto servers = static_cast<double>(path.servers.size());
   auto serving = static_cast<double>(*system.metadata_servers);
   if (serving <= 0) serving = servers;
@@ -225,7 +225,8 @@ void rate_servers(const model::Cluster& cluster, StoragePath& path) {
   path.opens = servers > 0 ? iops / servers * serving : 0.0;
 }
 
-// A pool's links: more of them where the server has free ports, faster ones where its NICs can, else other servers.
+// How to widen a pool's links: more links if the server has free ports, faster ones if its NICs support it, else other
+// servers.
 std::string widen_links(const model::Cluster& cluster, const StoragePath& path) {
   const model::ServerModel& server = cluster.server_of(path.clients.front());
   const model::PortUse use =
@@ -334,9 +335,9 @@ std::string protocol_of(const StoragePath& path) {
 }
 
 // A flash read takes about 80 us (Samsung PM9A3 data sheet, 4 KB random); NVMe-oF adds about 10 us over RDMA and 30 us
-// or more over TCP (Guz et al., SYSTOR 2017). File systems add a server's software: WEKA states under 200 us, Lustre,
-// GPFS, BeeGFS and NFS on flash answer small reads in 0.3 to 0.6 ms. Object stores: tens of milliseconds to the first
-// byte on disks (AWS states 100 to 200 ms for S3).
+// or more over TCP (Guz et al., SYSTOR 2017). File systems add server software: WEKA states under 200 us, Lustre, GPFS,
+// BeeGFS and NFS on flash serve small reads in 0.3 to 0.6 ms. Object stores: tens of milliseconds to the first byte on
+// disks (AWS states 100 to 200 ms for S3).
 double read_latency(const StoragePath& path) {
   if (path.local) return 80e-6;
   const double sockets = path.tcp ? 30e-6 : 0.0;
@@ -360,10 +361,10 @@ double read_latency(const StoragePath& path) {
 
 std::int64_t stripes_of(const StoragePath& path) {
   switch (*path.system->kind) {
-    case model::StorageKind::weka:  // these spread every file over all servers by themselves
+    case model::StorageKind::weka:  // these stripe every file over all servers by themselves
     case model::StorageKind::vast:
       return path.targets;
-    case model::StorageKind::nfs:  // a file lies on one server, an object on one set
+    case model::StorageKind::nfs:  // a file is on one server, an object on one set
     case model::StorageKind::object:
       return 1;
     default:
@@ -372,15 +373,15 @@ std::int64_t stripes_of(const StoragePath& path) {
   return std::clamp<std::int64_t>(*path.system->stripe_count, 1, path.targets);
 }
 
-// File systems hold a connection to every server; an NFS mount is of one server and opens 8 (`nconnect=8`, which the
-// rendered mounts have); loaders of objects hold about 16 (the default pool of aws-sdk clients is 10 to 50).
+// File systems keep a connection to every server; an NFS mount has one server and opens 8 (`nconnect=8`, as in the
+// rendered mounts); object loaders keep about 16 (the default pool of aws-sdk clients is 10 to 50).
 std::int64_t connections_of(const StoragePath& path) {
   if (*path.system->kind == model::StorageKind::nfs || *path.system->kind == model::StorageKind::vast) return 8;
   const auto servers = static_cast<std::int64_t>(path.servers.size());
   return *path.system->kind == model::StorageKind::object ? std::max<std::int64_t>(16, servers) : servers;
 }
 
-// NVMe-oF multipath as the file says; file systems with several rails (LNet multi-rail, GPFS verbs ports) use all.
+// NVMe-oF multipath as set in the file; file systems with several rails (LNet multi-rail, GPFS verbs ports) use all.
 bool one_path(const StoragePath& path) {
   return *path.system->kind == model::StorageKind::nvmeof &&
          *path.system->multipath == model::Multipath::active_standby;

@@ -1,5 +1,5 @@
 // How fast a job's servers read their samples: every link of the chain from drives to GPU memory as a rate for all
-// servers together; the least one bounds.
+// servers together; the lowest rate is the bottleneck.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,24 +14,24 @@ namespace {
 
 constexpr double kGib = 1'073'741'824.0;
 
-// What is read in a step, and how.
+// What a step reads, and how.
 struct Reading {
-  double samples = 0;       // of a step
+  double samples = 0;       // per step
   double sample = 0;        // bytes
-  double file_samples = 1;  // samples of a file
-  double opens = 0;         // files opened for a sample
+  double file_samples = 1;  // per file
+  double opens = 0;         // files opened per sample
   double dataset = 0;       // bytes; 0: more than the run reads
-  double workers = 1;       // loader processes of the whole job
+  double workers = 1;       // loader processes in the whole job
   double gpus = 1;
   double hosts = 1;
   bool shuffle = true;
 };
 
-// Files that one process may hold open unless told otherwise (RLIMIT_NOFILE's soft limit on Linux).
+// Open files per process by default (RLIMIT_NOFILE's soft limit on Linux).
 constexpr double kOpenFiles = 1024;
 
-// In order, a file is opened once for all its samples. Shuffled, a sample lies in a file that is still open with the
-// share of the data set's files that a process may hold open.
+// In order, a file is opened once for all its samples. Shuffled, the probability that a sample's file is still open is
+// the share of the data set's files that a process may keep open.
 double opens_of(const Reading& reading, const model::VolumeSpec* volume) {
   if (!reading.shuffle) return 1 / reading.file_samples;
   if (reading.file_samples <= 1) return 1;
@@ -78,8 +78,8 @@ void add_metadata(const StoragePath& path, const Reading& reading, Limits& limit
 }
 
 // A loader process reads one sample after another, decodes each, and works `prefetch` batches ahead of the GPU
-// (PyTorch's DataLoader): what is ahead hides the time, it does not add requests. Shuffled reads wait for each answer;
-// in order, the client reads ahead.
+// (PyTorch's DataLoader): prefetching hides time, it does not add requests. Shuffled reads wait for each reply; in
+// order, the client reads ahead.
 void add_loaders(const StoragePath& path, const model::DataSpec& data, const Reading& reading, double latency,
                  Limits& limits) {
   const double decode = data.decode.has_value() ? static_cast<double>(data.decode->count()) / 1e9 : 0.0;
@@ -90,7 +90,7 @@ void add_loaders(const StoragePath& path, const model::DataSpec& data, const Rea
              reading.workers * reading.sample / busy, "training.data.workers", std::max(1.0, workers));
 }
 
-// Decoding is computing: no more than the cores that ranks leave.
+// Decoding is CPU work: limited to the cores that ranks do not use.
 void add_decoding(const model::Cluster& cluster, const std::vector<model::DeviceId>& hosts, const model::DataSpec& data,
                   const Reading& reading, Limits& limits) {
   if (!data.decode.has_value() || data.decode->count() <= 0) return;
@@ -105,7 +105,7 @@ void add_decoding(const model::Cluster& cluster, const std::vector<model::Device
 }
 
 // Through the host, a byte is written to memory by the NIC, read and written by the copy out of the page cache, and
-// read by the GPU's DMA; straight to the GPU only PCIe counts.
+// read by the GPU's DMA; with GPUDirect only PCIe counts.
 void add_host(const model::Cluster& cluster, const std::vector<model::DeviceId>& hosts, const model::DataSpec& data,
               Limits& limits) {
   double copies = 0;
@@ -125,8 +125,8 @@ void add_host(const model::Cluster& cluster, const std::vector<model::DeviceId>&
   limits.add("host copies", std::min(copies, memory), "training.data.gpudirect: true");
 }
 
-// What the job itself holds of a server's memory: its shared memory, and for each rank a process with CUDA's context
-// and pinned buffers (8 GB) and its loaders (1 GB each). A twentieth is the system's. Assumptions, not measurements.
+// Server memory used by the job itself: its shared memory, and per rank a process with CUDA's context and pinned
+// buffers (8 GB) and its loaders (1 GB each). A twentieth is for the system. Assumptions, not measurements.
 double cache_bytes(const model::ServerModel& server, const model::JobSpec& job, const model::DataSpec& data) {
   if (*data.cache == model::DataCache::none) return 0;
   if (*data.cache == model::DataCache::local) return static_cast<double>(server.local_nvme->count());
@@ -136,9 +136,9 @@ double cache_bytes(const model::ServerModel& server, const model::JobSpec& job, 
   return std::max(0.0, 0.95 * static_cast<double>(server.memory->count()) - used);
 }
 
-// Later epochs: a shuffled sample is in this server's cache with the share of the data set that the cache holds. In
-// order, a server reads its own part again and again: the page cache drops what comes next (least recently used) unless
-// the part fits, while a cache on drives keeps what it has. Direct reads into GPUs do not pass the page cache.
+// Later epochs: the probability that a shuffled sample is in this server's cache is the share of the data set that the
+// cache holds. In order, a server reads its own part again and again: the page cache evicts what comes next (LRU)
+// unless the part fits, while a cache on drives keeps its content. Direct reads into GPUs bypass the page cache.
 double cached_share(const model::Cluster& cluster, const std::vector<model::DeviceId>& hosts, const model::JobSpec& job,
                     const model::DataSpec& data, const Reading& reading) {
   if (reading.dataset <= 0) return 0;
@@ -151,8 +151,8 @@ double cached_share(const model::Cluster& cluster, const std::vector<model::Devi
   return std::min(1.0, least / part);
 }
 
-// Targets that one request touches at once: as many stripes as a sample covers, or all of a file's when it is read
-// ahead in order.
+// Targets that one request uses at once: as many stripes as a sample covers, or all of a file's if it is read ahead in
+// order.
 double request_stripes(const StoragePath& path, const Reading& reading) {
   const auto stripes = static_cast<double>(stripes_of(path));
   if (!reading.shuffle) return stripes;

@@ -27,9 +27,9 @@ double limit(const ReadPlan& plan, const std::string& word) {
   return 0;
 }
 
-// MLPerf Storage's unet3d: 7 samples of 146.6 MB a GPU and step, a file each. 8 servers have 400 GB/s of links, 4
+// MLPerf Storage's unet3d: 7 samples of 146.6 MB per GPU and step, one file each. 8 servers have 400 GB/s of links, 4
 // storage servers 320 GB/s of drives.
-TEST(ReadPlan, DrivesBoundLargeSamples) {
+TEST(ReadPlan, DrivesLimitLargeSamples) {
   const Lab lab = make_lab(LabOptions{}, "  data: {file_samples: 1}\n");
   const ReadPlan plan = plan_or_fail(lab, 64 * 7, Bytes(146'600'628));
   EXPECT_TRUE(plan.any);
@@ -45,8 +45,8 @@ TEST(ReadPlan, DrivesBoundLargeSamples) {
   EXPECT_DOUBLE_EQ(limit(plan, "storage links of pool `train`"), 400e9);
   EXPECT_NEAR(plan.utilization, 0.8, 1e-9);
   EXPECT_NEAR(seconds(plan.step_time), 448 * 146'600'628.0 / 320e9 + 90e-6, 1e-9);
-  // 64 GPUs ask for 3.18 GB/s each (203 GB/s): they are busy all the time, and with a third of the servers they are
-  // not: 107 GB/s of 203 make 52 %.
+  // 64 GPUs need 3.18 GB/s each (203 GB/s): they are always busy. With a third of the storage rate they are not: 107
+  // GB/s of 203 make 52 %.
   EXPECT_NEAR(448 * 146'600'628.0 / 0.323 / 64 / 1e9, 3.18, 0.005);
   EXPECT_EQ(accelerator_utilization(Duration(323'000'000), Duration(plan.step_time.count() / 1000)), 1);
   const Lab small = make_lab(LabOptions{.storage_more = "    read: 106.67GB/s\n"}, "  data: {file_samples: 1}\n");
@@ -55,15 +55,15 @@ TEST(ReadPlan, DrivesBoundLargeSamples) {
   EXPECT_NE(less.limits.front().what.find("stated rate"), std::string::npos);
 }
 
-// 960,000 opens a second of 4 KiB each.
-TEST(ReadPlan, MetadataBoundsSmallFiles) {
+// 960,000 opens per second of 4 KiB each.
+TEST(ReadPlan, MetadataLimitsSmallFiles) {
   const Lab lab = make_lab(LabOptions{}, "  data: {file_samples: 1}\n");
   const ReadPlan plan = plan_or_fail(lab, 4096, Bytes(4096));
   EXPECT_DOUBLE_EQ(rate(plan), 960'000.0 * 4096);
   EXPECT_EQ(plan.limits.front().remedy, "training.data.file_samples: 1000");
   const Lab one = make_lab(LabOptions{.storage_more = "    metadata_striping: false\n"}, "  data: {file_samples: 2}\n");
   const ReadPlan worse = plan_or_fail(one, 4096, Bytes(4096));
-  // 10 TB of 8 KiB files: nearly every sample lies in a file that is not open.
+  // 10 TB of 8 KiB files: nearly every sample is in a file that is not open.
   EXPECT_NEAR(rate(worse), 240'000.0 * 4096, 0.01 * 240'000 * 4096);
   EXPECT_EQ(worse.limits.front().remedy, "storage.fast.metadata_striping: true");
 }
@@ -72,7 +72,7 @@ TEST(ReadPlan, MetadataBoundsSmallFiles) {
 TEST(ReadPlan, OrderedReadsOpenAFileOnce) {
   const Lab lab = make_lab(LabOptions{}, "  data: {file_samples: 1000, shuffle: false}\n");
   EXPECT_EQ(plan_or_fail(lab, 4096, Bytes(32'768)).step_files, 5U);
-  // 2,048 files in all, 1,024 of which a process keeps open: half of the samples open one.
+  // 2,048 files in total, of which a process keeps 1,024 open: half of the samples open a file.
   const Lab shuffled = make_lab(LabOptions{}, "  data: {file_samples: 1000, samples: 2048000}\n");
   EXPECT_EQ(plan_or_fail(shuffled, 4096, Bytes(32'768)).step_files, 2048U);
   const Lab few = make_lab(LabOptions{}, "  data: {file_samples: 1000, samples: 100000}\n");
@@ -80,18 +80,18 @@ TEST(ReadPlan, OrderedReadsOpenAFileOnce) {
 }
 
 // 64 loader processes wait 90 us for each 32 KiB sample and copy it at 6.5 GB/s.
-TEST(ReadPlan, LoadersBoundShuffledTokens) {
+TEST(ReadPlan, LoadersLimitShuffledTokens) {
   const Lab lab = make_lab(LabOptions{}, "  data: {workers: 1, samples: 1000000}\n");
   const ReadPlan plan = plan_or_fail(lab, 4096, Bytes(32'768));
   EXPECT_NEAR(rate(plan), 64 * 32'768 / (90e-6 + 32'768 / 6.5e9), 1);
   EXPECT_EQ(plan.limits.front().what, "loader processes, one sample at a time");
   EXPECT_EQ(plan.limits.front().remedy, "training.data.workers: 4");
-  // In order the client reads ahead: latency does not count, and links and drives bound.
+  // In order, the client reads ahead: latency does not count, and links and drives are the limits.
   const Lab ordered = make_lab(LabOptions{}, "  data: {workers: 1, samples: 1000000, shuffle: false}\n");
   EXPECT_DOUBLE_EQ(rate(plan_or_fail(ordered, 4096, Bytes(32'768))), 320e9);
 }
 
-// 10 ms of decoding a sample: 64 processes give 6,400 samples a second, the 832 cores that 8 servers leave 83,200.
+// 10 ms to decode a sample: 64 processes decode 6,400 samples per second, the 832 free cores of 8 servers 83,200.
 TEST(ReadPlan, DecodingNeedsCores) {
   const Lab lab = make_lab(LabOptions{}, "  data: {workers: 1, decode: 10ms, shuffle: false}\n");
   EXPECT_NEAR(rate(plan_or_fail(lab, 4096, Bytes(114'660))), 6400 * 114'660.0, 0.003 * 6400 * 114'660);
@@ -101,7 +101,7 @@ TEST(ReadPlan, DecodingNeedsCores) {
   EXPECT_EQ(plan.limits.front().what, "decoding on 832 cores");
 }
 
-// Few files at once reach few targets: 8 loaders on one target each of 4 are on 4 (1 - (3/4)^8) = 3.6 of them.
+// Few open files use few targets: 8 loaders with one target each of 4 use 4 (1 - (3/4)^8) = 3.6 of them.
 TEST(ReadPlan, FewFilesDoNotReachAllTargets) {
   const Lab lab =
       make_lab(LabOptions{.storage_more = "    stripe_count: 1\n"}, "  data: {workers: 1, shuffle: false}\n", 1);
@@ -109,7 +109,7 @@ TEST(ReadPlan, FewFilesDoNotReachAllTargets) {
   EXPECT_NEAR(limit(plan, "stripes"), 320e9 * (1 - std::pow(0.75, 8)), 1);
 }
 
-// Page cache: 95 % of 2 TB, less 64 GiB of shared memory and 16 GB a rank. Local drives: 30.72 TB.
+// Page cache: 95 % of 2 TB, minus 64 GiB of shared memory and 16 GB per rank. Local drives: 30.72 TB.
 TEST(ReadPlan, CachesOnLaterEpochs) {
   const double page = 0.95 * 2e12 - 68'719'476'736.0 - 8 * 16e9;
   const auto cached = [](const std::string& data) {
@@ -126,7 +126,7 @@ TEST(ReadPlan, CachesOnLaterEpochs) {
   EXPECT_NEAR(cached("samples: 491520000, cache: local, shuffle: false"), 0.5, 1e-9);
 }
 
-// Kernel sockets: 42 Gb/s a connection, one to each of 2 storage servers.
+// Kernel sockets: 42 Gb/s per connection, one to each of 2 storage servers.
 TEST(ReadPlan, SocketsCostBandwidth) {
   const Lab lab = make_lab(LabOptions{.store = 2}, "  data: {file_samples: 1}\n", 1);
   StorageOptions options = kAnalytic;
@@ -137,7 +137,7 @@ TEST(ReadPlan, SocketsCostBandwidth) {
   EXPECT_DOUBLE_EQ(rate(plan_or_fail(lab, 56, Bytes(146'600'628))), 50e9) << "over RDMA the server's links bound";
 }
 
-// Hashing and targets hit at random cost something; links are never exceeded.
+// Hashing and random targets reduce the rate; links are never exceeded.
 TEST(ReadPlan, FabricAtFlowFidelityIsNoFasterThanItsLinks) {
   const Lab lab = make_lab(LabOptions{}, "  data: {file_samples: 1}\n");
   StorageOptions options;
@@ -150,9 +150,9 @@ TEST(ReadPlan, FabricAtFlowFidelityIsNoFasterThanItsLinks) {
   EXPECT_EQ(rate(plan), rate(plan_or_fail(lab, 448, Bytes(146'600'628), options))) << "same seed, same bytes";
 }
 
-// 3FS (deepseek-ai/3FS): 180 storage servers with 2 x 200G, 500 clients with 200G, files on 16 drives a server at
+// 3FS (deepseek-ai/3FS): 180 storage servers with 2 x 200G, 500 clients with 200G, files on 16 drives per server at
 // random; 6.6 TiB/s arrive. The servers' links alone would carry 9.0 TB/s; the fabric with hashing, 15 % less than
-// seen.
+// measured.
 TEST(ReadPlan, ThreeFs) {
   const std::string cluster =
       "weft: 1\nname: fs\nsite: {pdu: pdu-35kw}\npools:\n"
@@ -180,7 +180,7 @@ TEST(ReadPlan, LocalDrives) {
   EXPECT_EQ(plan.utilization, 0);
 }
 
-// GPU servers that are kept off the storage fabric read through head nodes: three with 2 x 200G.
+// GPU servers that are not on the storage fabric read through head nodes: three with 2 x 200G.
 TEST(ReadPlan, SplitClustersReadThroughHeadNodes) {
   const Lab lab = make_lab(LabOptions{.profile = "split"}, "  data: {file_samples: 1}\n");
   const ReadPlan plan = plan_or_fail(lab, 448, Bytes(146'600'628));
@@ -189,7 +189,7 @@ TEST(ReadPlan, SplitClustersReadThroughHeadNodes) {
   EXPECT_EQ(plan.limits.front().remedy, "pools.infra.count: 7");
 }
 
-TEST(ReadPlan, SaysWhatLeadsNowhere) {
+TEST(ReadPlan, RejectsUnknownVolumesAndUnreachableStorage) {
   const Lab lab = make_lab(LabOptions{}, "  data: {volume: image}\n");
   const auto plan = plan_reads(lab.cluster(), *lab.job, lab.hosts, 1, Bytes(1), kAnalytic);
   ASSERT_FALSE(plan.ok());
@@ -200,7 +200,7 @@ TEST(ReadPlan, SaysWhatLeadsNowhere) {
   EXPECT_NE(none.error().text().find("pools.train.links.storage: 2"), std::string::npos);
 }
 
-TEST(ReadPlan, NothingToReadFrom) {
+TEST(ReadPlan, NoStorageOrNoSamplesMeansNoPlan) {
   const std::string cluster =
       "weft: 1\nname: bare\nsite: {pdu: pdu-35kw}\npools:\n  - {name: train, server: hgx-h100, count: 2}\n"
       "  - {name: infra, role: infrastructure, server: control-1u, count: 3}\n";

@@ -11,13 +11,13 @@ constexpr double kDay = 86'400e9;  // ns
 double ns(Duration d) { return static_cast<double>(d.count()); }
 
 Duration duration(double nanoseconds) {
-  constexpr double kMax = 9.2e18;  // a little below what int64 holds
+  constexpr double kMax = 9.2e18;  // slightly below the maximum of int64
   return Duration(static_cast<std::int64_t>(std::llround(std::clamp(nanoseconds, 0.0, kMax))));
 }
 
 }  // namespace
 
-// Failures of nodes are taken as independent, so rates add up (Meta RSC, arXiv 2410.21680, section 3.1; Llama 3, arXiv
+// Node failures are assumed to be independent, so rates add up (Meta RSC, arXiv 2410.21680, section 3.1; Llama 3, arXiv
 // 2407.21783, section 3.3.4 counts 419 in 54 days on 2,048 servers).
 Duration mtbf_of(double per_1000_node_days, std::int64_t servers) {
   const double per_day = per_1000_node_days / 1000.0 * static_cast<double>(servers);
@@ -36,9 +36,9 @@ double any_failure(double p, std::int64_t servers) {
 // Young, "A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974.
 Duration young_interval(Duration write, Duration mtbf) { return duration(std::sqrt(2 * ns(write) * ns(mtbf))); }
 
-// Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006,
-// without its higher terms; a checkpoint that takes longer than half the time between failures leaves no better choice
-// than one after every failure-free stretch.
+// Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006, without its
+// higher terms; if a checkpoint takes longer than half the time between failures, the best choice is one after every
+// failure-free interval.
 Duration daly_interval(Duration write, Duration mtbf) {
   if (ns(write) >= ns(mtbf) / 2) return mtbf;
   return duration(std::sqrt(2 * ns(write) * ns(mtbf)) - ns(write));
@@ -49,9 +49,8 @@ Duration availability_interval(Duration write, Duration failure, Duration restar
   return duration(save + std::sqrt(2 * (ns(failure) + ns(restart)) * save + save * save));
 }
 
-// Checkpoints take write / (interval + write) of the time; a failure loses half an interval on average, and the time
-// to be back (Daly 2006, to first order; RSC's expected ETTR, arXiv 2410.21680, is this with checkpoints that cost
-// nothing).
+// Checkpoints take write / (interval + write) of the time; a failure costs half an interval on average, plus the
+// recovery time (Daly 2006, to first order; RSC's expected ETTR, arXiv 2410.21680, is this with free checkpoints).
 Losses losses_of(Duration interval, Duration write, Duration restart, Duration mtbf) {
   Losses losses;
   const double cycle = ns(interval) + ns(write);

@@ -21,7 +21,7 @@ TEST(Reliability, Llama3) {
   EXPECT_NEAR(in_hours(mtbf_of(failures_per_1000_node_days(466, 2048, days(54)), 2048)), 2.78, 0.005);
 }
 
-// Meta RSC (arXiv 2410.21680): 6.50 failures in 1,000 node-days give the projections of its table.
+// Meta RSC (arXiv 2410.21680): 6.50 failures per 1,000 node-days yield the projections of its table.
 TEST(Reliability, RscProjections) {
   EXPECT_NEAR(in_hours(mtbf_of(6.50, 16384 / 8)), 1.8, 0.05);
   EXPECT_NEAR(in_hours(mtbf_of(6.50, 131072 / 8)), 0.23, 0.006);
@@ -45,7 +45,7 @@ TEST(Reliability, YoungAtLlama3Scale) {
   EXPECT_LT(losses_of(young_interval(seconds(60), hours(3.09)), seconds(60), seconds(180), hours(3.09)).effective, 0.9);
 }
 
-TEST(Reliability, YoungIsWhereLossesAreLeast) {
+TEST(Reliability, YoungIntervalMinimizesLosses) {
   const Duration write = seconds(20);
   const Duration mtbf = hours(8);
   const Duration best = daly_interval(write, mtbf);

@@ -39,7 +39,7 @@ netsim::SimOptions options_of(const StoragePath& path, const StorageTraffic& tra
   return options;
 }
 
-// A server's ports on the fabric as endpoints: one each, or one in all where they are bonded.
+// A server's ports on the fabric as endpoints: one per port, or one in total if they are bonded.
 struct Ports {
   std::vector<NodeId> nodes;
   std::vector<std::uint8_t> rails;
@@ -47,11 +47,11 @@ struct Ports {
 
 struct PortNetwork {
   netsim::Network network;
-  std::vector<Ports> by_device;  // empty where a device has none
+  std::vector<Ports> by_device;  // empty for devices without ports
 };
 
-// Each port of a server has its own address, and storage connections are made between ports: no hash picks among them.
-// Every link of an endpoint gets an endpoint of its own, unless the links are one bond.
+// Each port of a server has its own address, and storage connections are made between ports: no hash selects among
+// them. Every link of an endpoint gets its own endpoint, unless the links form one bond.
 PortNetwork by_port(const model::Cluster& cluster, const netsim::Network& whole, bool bonded) {
   PortNetwork result;
   result.by_device.resize(cluster.devices().size());
@@ -100,8 +100,8 @@ std::vector<const Ports*> ports_of(const PortNetwork& network, const std::vector
   return all;
 }
 
-// The `turn`-th pair of ports between two servers. A port keeps to its rail where the client has a port on every rail
-// of the server, or where rails are networks apart.
+// The `turn`-th pair of ports between two servers. A port stays on its rail if the client has a port on every rail of
+// the server, or if rails are separate networks.
 std::pair<NodeId, NodeId> ports_between(const Ports& client, const Ports& server, bool apart, std::uint64_t turn) {
   const std::size_t mine = turn % client.nodes.size();
   const std::uint64_t skip = turn / client.nodes.size();
@@ -120,15 +120,15 @@ std::pair<NodeId, NodeId> ports_between(const Ports& client, const Ports& server
   return {client.nodes[mine], server.nodes.front()};
 }
 
-// How much is played: enough that starts and ends do not count, no more than a few seconds of computing.
+// How much is simulated: enough that ramp-up and drain do not matter, at most a few seconds of CPU time.
 struct Window {
-  std::uint32_t slots = 1;   // requests in flight of a client
-  std::uint32_t rounds = 1;  // requests of a slot, one after another
+  std::uint32_t slots = 1;   // requests in flight per client
+  std::uint32_t rounds = 1;  // requests per slot, one after another
   Bytes request;
   bool rails_apart = false;
 };
 
-// Connections at once, and in all: the flow engine's time grows with their product.
+// Concurrent connections, and their total: the flow engine's time grows with their product.
 constexpr double kInFlight = 4'000;
 constexpr double kTransfers = 8'000;
 
@@ -143,7 +143,7 @@ Window window_of(const StoragePath& path, const StorageTraffic& traffic, std::si
   // 2 ms and 256 MB of packets, 40 ms and 8 GB of flows.
   const double bytes = packets ? std::clamp(rate * 2e-3, 16e6, 256e6) : std::clamp(rate * 40e-3, 256e6, 8e9);
   Window window;
-  // What is in flight at once decides how evenly targets are hit, so it goes before rounds.
+  // The number in flight determines how evenly targets are hit, so it has priority over rounds.
   const double width = static_cast<double>(clients) * traffic.stripes;
   window.slots = std::min(std::max(1U, traffic.in_flight), share_of(kInFlight, width, 16));
   window.rounds = std::max(2U, share_of(kTransfers, width * window.slots, 8));
@@ -152,9 +152,9 @@ Window window_of(const StoragePath& path, const StorageTraffic& traffic, std::si
   return window;
 }
 
-// Request r of slot s of client c starts at a random target; its stripes follow on the next ones. A slot sends its next
-// request when the last has ended. Where one path is active and others stand by, a client always takes the same one to
-// a server; else requests take turns.
+// Request r of slot s of client c starts at a random target; its stripes use the next ones. A slot sends its next
+// request when the previous one has ended. With active/standby paths, a client always uses the same one to a server;
+// otherwise requests alternate.
 void add_requests(const StoragePath& path, const StorageTraffic& traffic, const Window& window,
                   const std::vector<const Ports*>& clients, const std::vector<const Ports*>& servers,
                   netsim::TransferGraph& graph) {
@@ -188,8 +188,8 @@ void add_requests(const StoragePath& path, const StorageTraffic& traffic, const 
   }
 }
 
-// While requests are under way everywhere: what ended between a fifth and seven tenths of all. Before, the first round
-// starts at once; after, slots run out of requests.
+// Steady state: from the end of the first 20 % of transfers to that of 70 %. Before, the first round starts all at
+// once; after, slots run out of requests.
 Result<double> steady_rate(const netsim::SimResult& result, const Window& window, const StoragePath& path,
                            const StorageTraffic& traffic) {
   std::vector<SimTime> ends = result.finished;
@@ -224,7 +224,7 @@ Result<double> storage_rate(const model::Cluster& cluster, const StoragePath& pa
   if (clients.empty() || servers.empty()) {
     return Error{ErrorCode::invalid_input, "no server has a port on the storage traffic's fabric", cluster.name()};
   }
-  // Beyond 8 stripes, or on very many clients, a request's parts are no longer told apart.
+  // Beyond 8 stripes, or with very many clients, further stripes of a request are not simulated separately.
   StorageTraffic bounded = traffic;
   const auto most = static_cast<std::uint32_t>(std::clamp<std::size_t>(3'000 / clients.size(), 1, 8));
   bounded.stripes = std::clamp(traffic.stripes, 1U, most);

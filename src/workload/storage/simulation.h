@@ -1,6 +1,6 @@
-// Storage traffic on the fabric as built: many servers read from (or write to) many targets at once, a few requests in
-// flight each. What arrives a second, with hashing, incast and oversubscription as the network simulator sees them.
-// Drives and software are not part of it.
+// Simulates storage traffic on the fabric as built: many servers read from (or write to) many targets at once, each
+// with a few requests in flight. Returns the throughput, with the network simulator's hashing, incast and
+// oversubscription. Drives and software are not modeled.
 #pragma once
 
 #include "netsim/sim/options.h"
@@ -10,9 +10,9 @@ namespace weft::workload {
 
 struct StorageTraffic {
   bool write = false;
-  std::size_t clients = 1;      // of path.clients, the first so many
-  std::uint32_t in_flight = 1;  // requests of one client
-  std::uint32_t stripes = 1;    // targets of one request
+  std::size_t clients = 1;      // the first this many of path.clients
+  std::uint32_t in_flight = 1;  // requests per client
+  std::uint32_t stripes = 1;    // targets per request
   netsim::Fidelity fidelity = netsim::Fidelity::flow;
   std::uint64_t seed = 1;
 };

@@ -17,7 +17,7 @@ Value scalar_value(const YamlNode& node) {
   if (node.quoted) return node.scalar;
   if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
   const Result<std::int64_t> number = parse_integer(node.scalar);
-  // "007" and "+1" would come back as another text.
+  // "007" and "+1" would not be written back unchanged.
   if (number.ok() && std::to_string(number.value()) == node.scalar) return number.value();
   return node.scalar;
 }
@@ -33,7 +33,7 @@ std::string_view name_of(const Value& item) {
   return name != nullptr && name->is_text() ? std::string_view(name->text()) : std::string_view();
 }
 
-// By the item's name, else by its number.
+// By the item's name, else by its index.
 Result<std::size_t> item_of(const Value::List& items, std::span<const std::string> keys, std::size_t at) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (name_of(items[i]) == keys[at]) return i;

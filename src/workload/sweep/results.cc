@@ -97,7 +97,7 @@ Error failed(const char* what, const std::string& path, int code = errno) {
   return {ErrorCode::unavailable, fmt::format("cannot {}: {}", what, std::generic_category().message(code)), path};
 }
 
-// Of the open file, so that it holds between threads as well as between processes; it goes when the file is closed.
+// An open file description lock: it excludes threads as well as processes, and is released when the file is closed.
 bool lock(int fd) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
@@ -109,7 +109,7 @@ bool lock(int fd) {
   return outcome == 0;
 }
 
-// Where the last whole line ends; -1 with errno where the file cannot be read.
+// Offset of the end of the last complete line; -1 with errno if the file cannot be read.
 off_t end_of_lines(int fd) {
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) return -1;
@@ -201,7 +201,7 @@ Status append_sweep_row(const std::string& path, const SweepRow& row) {
   if (!lock(file.get())) return failed("lock", path);
   const off_t end = end_of_lines(file.get());
   if (end < 0) return failed("read", path);
-  // Whoever writes holds the lock: half a line was left by one that died.
+  // Writers hold the lock: a partial line was left by one that died.
   if (::ftruncate(file.get(), end) != 0) return failed("cut", path);
   if (const Written written = write_all(file.get(), sweep_line(row)); written.error != 0)
     return failed("write", path, written.error);

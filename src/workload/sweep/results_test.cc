@@ -50,7 +50,7 @@ SweepRow row_at(const Sweep& sweep, std::uint64_t index, double speed) {
   return sweep_row(sweep.point(index), life);
 }
 
-TEST_F(SweepResults, ARowComesBackAsItWas) {
+TEST_F(SweepResults, RowRoundTrips) {
   const SweepRow row = row_at(small_sweep(), 1, 1);
   const Result<std::vector<SweepRow>> rows = read_sweep_rows("x", sweep_line(row));
   ASSERT_TRUE(rows.ok()) << rows.error().text();
@@ -61,11 +61,11 @@ TEST_F(SweepResults, ARowComesBackAsItWas) {
   EXPECT_EQ(rows->front().bound_by, "tensor communication");
 }
 
-TEST_F(SweepResults, AStoppedSweepGoesOn) {
+TEST_F(SweepResults, InterruptedSweepIsResumed) {
   const Sweep sweep = small_sweep();
   EXPECT_THAT(missing_points(sweep, *load_sweep_rows(path_)), ElementsAre(0U, 1U, 2U));
   ASSERT_TRUE(append_sweep_row(path_, row_at(sweep, 1, 1)).ok());
-  // The next writer dies half-way.
+  // The next writer dies in the middle of a line.
   const std::string half = sweep_line(row_at(sweep, 0, 1)).substr(0, 70);
   std::ofstream(path_, std::ios::app) << half;
   EXPECT_THAT(missing_points(sweep, *load_sweep_rows(path_)), ElementsAre(0U, 2U));
@@ -100,7 +100,7 @@ TEST_F(SweepResults, ConcurrentWritersLoseNothing) {
   EXPECT_EQ(rows->size(), 100U);
 }
 
-TEST_F(SweepResults, BadFilesAreErrorsWithTheirLine) {
+TEST_F(SweepResults, InvalidFilesAreErrorsWithTheirLine) {
   const std::string good = sweep_line(row_at(small_sweep(), 0, 1));
   for (const char* bad :
        {"{]\n", "7\n", "{\"kind\": \"sweep_point\"}\n", "{\"id\": \"a\", \"kind\": \"sweep_point\"}\n"}) {
@@ -112,7 +112,7 @@ TEST_F(SweepResults, BadFilesAreErrorsWithTheirLine) {
   EXPECT_FALSE(load_sweep_rows(folder_.string()).ok());
 }
 
-TEST_F(SweepResults, TheTableIsSortedAndTheBestMarked) {
+TEST_F(SweepResults, TableIsSortedAndTheBestIsMarked) {
   const Sweep sweep = small_sweep();
   std::vector<SweepRow> rows = {row_at(sweep, 0, 0.5), row_at(sweep, 1, 2), row_at(sweep, 2, 1)};
   const auto order = [&](std::string_view by) {
@@ -139,7 +139,7 @@ TEST_F(SweepResults, TheTableIsSortedAndTheBestMarked) {
   EXPECT_TRUE(sweep_document({}).ok());
 }
 
-TEST(SweepSlurm, AnArrayWithATaskForEachPoint) {
+TEST(SweepSlurm, ArrayHasOneTaskPerPoint) {
   SlurmSweep sweep;
   sweep.points = 64;
   sweep.command = {"weft", "sim", "sweep", "c.yaml", "it's.yaml", "--set", "job.nodes=1,2"};

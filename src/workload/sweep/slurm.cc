@@ -10,7 +10,7 @@
 namespace weft::workload {
 namespace {
 
-// MaxArraySize is 1001 unless slurm.conf says otherwise, and indices stay below it (slurm.conf(5)).
+// MaxArraySize is 1001 unless slurm.conf sets it, and indices must be below it (slurm.conf(5)).
 constexpr std::uint64_t kArrayTasks = 1'000;
 
 bool is_plain(char c) {
@@ -18,7 +18,7 @@ bool is_plain(char c) {
          std::string_view("_.,:%/@+=-").find(c) != std::string_view::npos;
 }
 
-// #SBATCH lines are not read by a shell: what could end or split one is replaced.
+// #SBATCH lines are not parsed by a shell: characters that could end or split one are replaced.
 std::string directive(std::string_view value) {
   std::string out(value);
   for (char& c : out) c = is_plain(c) ? c : '_';

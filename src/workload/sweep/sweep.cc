@@ -15,7 +15,7 @@ namespace {
 
 Error bad(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
-// At commas that stand outside brackets, braces and quotes.
+// Splits at commas outside brackets, braces and quotes.
 Result<std::vector<std::string>> split_values(std::string_view text) {
   std::vector<std::string> values(1);
   int depth = 0;
@@ -44,7 +44,7 @@ std::vector<std::string> split_key(std::string_view key) {
   return {parts.begin(), parts.end()};
 }
 
-// Whether one leads to what the other leads to or into.
+// Whether one path is equal to the other or a prefix of it.
 bool overlap(const Path& a, const Path& b) {
   return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
 }
@@ -82,7 +82,7 @@ Status Sweep::add_track(const SweepAxis& axis) {
   Result<Path> path = find_path(track.cluster ? cluster_ : job_, std::span(keys).subspan(1));
   if (!path.ok()) return bad(fmt::format("{} file, {}", keys[0], path.error().message));
   track.path = std::move(*path);
-  // Two axes must not touch the same value: the order would decide.
+  // Two axes must not set the same value: the result would depend on their order.
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     if (tracks_[i].cluster != track.cluster || !overlap(tracks_[i].path, track.path)) continue;
     return bad(fmt::format("`{}` and `{}` set the same part of the {} file", axes_[i].key, axis.key, keys[0]));
@@ -120,7 +120,7 @@ Result<Sweep> Sweep::make(const SweepFiles& files, std::vector<SweepAxis> axes, 
   return sweep;
 }
 
-// Of each axis, the number of its value.
+// The index of the value, per axis.
 std::vector<std::size_t> Sweep::choice(std::uint64_t index) const {
   CHECK(index < size_, "no such point");
   std::vector<std::size_t> chosen(axes_.size());

@@ -1,6 +1,6 @@
 // A sweep: the cross product of values for keys of the cluster file and the job file. Each point has a number, an id
-// that stays the same from run to run, and the two files as they are at that point. Nothing here runs anything or knows
-// of threads: points are pure values, and a point may be asked for from any thread.
+// that is stable from run to run, and the two files as they are at that point. Nothing here runs simulations or uses
+// threads: points are pure values and can be requested from any thread.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class Sweep {
  public:
   static constexpr std::uint64_t kMaxPoints = 100'000;
 
-  // `options` is whatever else decides the result (fidelity, seed): it goes into the ids. Every key and value is tried
-  // here, so that asking for a point cannot fail. Files must be weft's own YAML.
+  // `options` is everything else that affects the result (fidelity, seed): it goes into the ids. Every key and value is
+  // checked here, so point() cannot fail. Files must be weft's own YAML.
   [[nodiscard]] static Result<Sweep> make(const SweepFiles& files, std::vector<SweepAxis> axes,
                                           std::string_view options = {});
 
@@ -57,13 +57,13 @@ class Sweep {
   [[nodiscard]] const std::vector<SweepAxis>& axes() const { return axes_; }
   // The last axis changes fastest. `index` must be below size().
   [[nodiscard]] SweepSettings settings(std::uint64_t index) const;
-  // Depends on what the files say, the settings and the options, not on comments or on the order of the axes.
+  // Depends on the content of the files, the settings and the options, not on comments or on the order of the axes.
   [[nodiscard]] std::string id(std::uint64_t index) const;
   [[nodiscard]] SweepPoint point(std::uint64_t index) const;
 
  private:
   struct Track {
-    bool cluster = false;  // else of the job
+    bool cluster = false;  // else in the job file
     Path path;
     std::vector<Value> values;
   };
@@ -72,7 +72,7 @@ class Sweep {
   [[nodiscard]] std::vector<std::size_t> choice(std::uint64_t index) const;
 
   std::vector<SweepAxis> axes_;
-  std::vector<Track> tracks_;  // of each axis
+  std::vector<Track> tracks_;  // one per axis
   Value cluster_;
   Value job_;
   std::string base_hash_;

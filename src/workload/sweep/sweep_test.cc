@@ -65,7 +65,7 @@ TEST(Sweep, CrossProductWithTheLastAxisFastest) {
   EXPECT_EQ(ids.size(), 6U);
 }
 
-TEST(Sweep, PointsAreFilesThatTheLoaderReads) {
+TEST(Sweep, PointsAreLoadableFiles) {
   const Result<Sweep> sweep = Sweep::make(
       files(), axes({"cluster.pools.train.count=8", "cluster.fabrics.backend.oversubscription=2:1", "job.nodes=4"}));
   ASSERT_TRUE(sweep.ok()) << sweep.error().text();
@@ -83,8 +83,8 @@ TEST(Sweep, PointsAreFilesThatTheLoaderReads) {
   EXPECT_THAT(point.job_text, HasSubstr("\"500\""));  // quoted in the file: stays text
 }
 
-// Every example comes back with the meaning it had.
-TEST(Sweep, WritingAFileAgainChangesNothing) {
+// Every example keeps its meaning.
+TEST(Sweep, RewritingAFileKeepsItsMeaning) {
   for (const char* name : {"pod16.yaml", "pod32.yaml", "nexus8.yaml", "superpod-h100-4su.yaml", "train.job.yaml"}) {
     const Result<Value> first = read_value(name, example(name));
     ASSERT_TRUE(first.ok()) << name;
@@ -118,7 +118,7 @@ TEST(Sweep, IdsDependOnMeaningOnly) {
   EXPECT_NE(id(files(), {"job.nodes=4", "job.training.steps=11"}), one);
 }
 
-TEST(Sweep, ListsByNameOrNumber) {
+TEST(Sweep, ListItemsByNameOrIndex) {
   const Result<Value> root = read_value("x", "pools:\n  - {name: a, n: 1}\n  - {name: b, n: 2}\n");
   ASSERT_TRUE(root.ok());
   const auto changed = [&](std::vector<std::string> keys) {
@@ -132,7 +132,7 @@ TEST(Sweep, ListsByNameOrNumber) {
   EXPECT_EQ(changed({"pools", "a", "n", "z"}), "`pools.a.n.z`: its parent is not a mapping");
 }
 
-TEST(Sweep, ErrorsSayWhatIsWrong) {
+TEST(Sweep, ErrorsNameTheProblem) {
   EXPECT_THAT(error_of(files(), {}), HasSubstr("nothing to sweep"));
   EXPECT_THAT(error_of(files(), {"nodes=1,2"}), HasSubstr("begins with `cluster.` or `job.`"));
   EXPECT_THAT(error_of(files(), {"job..nodes=1,2"}), HasSubstr("begins with"));

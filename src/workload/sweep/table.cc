@@ -21,7 +21,7 @@ using Better = SweepColumn::Better;
 std::span<const SweepColumn> columns() { return sweep_columns(); }
 
 SimTime from_seconds(double value) {
-  constexpr double kMax = 9e6;  // seconds: int64 picoseconds reach 9.2 million
+  constexpr double kMax = 9e6;  // seconds: the maximum of int64 picoseconds is 9.2 million
   return value > kMax ? netsim::kNever : SimTime(std::llround(value * 1e12));
 }
 
@@ -31,7 +31,7 @@ std::string shown(const SweepColumn& column, double value) {
   return format_number(value);
 }
 
-// What rows are sorted by: a figure, or a setting as a number where all are numbers, else as text.
+// Sort key: a figure, or a setting, as a number if all values are numbers, else as text.
 class SortKey {
  public:
   static Result<SortKey> make(const std::vector<SweepRow>& rows, std::string_view name) {
@@ -60,7 +60,7 @@ class SortKey {
     if (a.error.empty() != b.error.empty()) return a.error.empty();
     if (!a.error.empty()) return a.index < b.index;
     if (!setting_.empty()) return setting_before(a, b);
-    // What does not fit cannot be run, however fast it would be.
+    // Points that do not fit cannot run, no matter how fast they would be.
     if (a.fits != b.fits) return a.fits;
     const double x = figure(a);
     const double y = figure(b);
@@ -68,7 +68,7 @@ class SortKey {
     if (x != y && !std::isnan(x)) return columns()[column_].better == Better::higher ? x > y : x < y;
     return a.index < b.index;
   }
-  // The figure by which the best is chosen; of settings, none is better than another.
+  // The figure that selects the best; settings do not rank points.
   [[nodiscard]] std::size_t column() const { return column_ < columns().size() ? column_ : 0; }
   [[nodiscard]] bool by_setting() const { return !setting_.empty(); }
 
@@ -103,8 +103,7 @@ class SortKey {
   std::string setting_;
 };
 
-// Keys in the order in which they are first met, less the part that all of them share: "tensor", not
-// "job.training.parallel.tensor".
+// Keys in order of first appearance.
 std::vector<std::string> setting_keys(const std::vector<SweepRow>& rows) {
   std::vector<std::string> keys;
   for (const SweepRow& row : rows) {
@@ -115,7 +114,7 @@ std::vector<std::string> setting_keys(const std::vector<SweepRow>& rows) {
   return keys;
 }
 
-// The last segment, or the whole where two keys end alike.
+// The last segment ("tensor" of "job.training.parallel.tensor"), or the whole key if two keys share their last segment.
 std::string short_key(const std::string& key, const std::vector<std::string>& all) {
   const auto last = [](const std::string& text) { return text.substr(text.rfind('.') + 1); };
   const auto same =
@@ -179,7 +178,7 @@ Result<Document> sweep_document(std::vector<SweepRow> rows, std::string_view sor
   const Result<SortKey> key = SortKey::make(rows, sort_by);
   if (!key.ok()) return key.error();
   std::stable_sort(rows.begin(), rows.end(), [&](const SweepRow& a, const SweepRow& b) { return key->before(a, b); });
-  // Sorted by a setting, the best is the one with the most tokens a second.
+  // Sorted by a setting, the best is the one with the most tokens per second.
   const Result<SortKey> judge = key->by_setting() ? SortKey::make(rows, columns()[0].key) : key;
   const auto best = std::min_element(rows.begin(), rows.end(),
                                      [&](const SweepRow& a, const SweepRow& b) { return judge->before(a, b); });
@@ -195,7 +194,7 @@ Result<Document> sweep_document(std::vector<SweepRow> rows, std::string_view sor
     if (!row->error.empty()) ++failures;
     if (row->error.empty() && !row->fits) ++too_large;
   }
-  // A column of dashes says nothing.
+  // Columns without values are omitted.
   for (Column& column : table.columns) column.wide = column.wide || (column.key == "error" && failures == 0);
   document.sections.emplace_back(std::move(table));
   if (found) {

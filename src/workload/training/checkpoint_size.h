@@ -1,4 +1,4 @@
-// How large a checkpoint of a training job is, and how many ranks write it.
+// Size of a training job's checkpoint, and how many ranks write it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace weft::workload {
 
 struct CheckpointSize {
   Bytes total;                // all ranks together
-  std::uint64_t writers = 1;  // ranks that hold a part of their own
+  std::uint64_t writers = 1;  // ranks that write a part of their own
 };
 [[nodiscard]] CheckpointSize checkpoint_size(const TrainingPlan& plan);
 

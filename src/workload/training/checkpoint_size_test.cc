@@ -13,12 +13,12 @@ TrainingPlan plan_of(const char* model) {
   return plan;
 }
 
-// MLPerf Storage v2.0, Submission_guidelines.md, table 2; DLIO, which it runs, divides by 1024^3
+// MLPerf Storage v2.0, Submission_guidelines.md, table 2; DLIO, on which it is based, divides by 1024^3
 // (dlio_benchmark, base_checkpointing.py), so its GB are GiB.
 TEST(CheckpointSize, MlperfStorage) {
   EXPECT_NEAR(static_cast<double>(checkpoint_size(plan_of("llama-3.1-8b")).total.count()) / kGi, 105, 0.02 * 105);
   EXPECT_NEAR(static_cast<double>(checkpoint_size(plan_of("llama-3.1-405b")).total.count()) / kGi, 5290, 0.02 * 5290);
-  // Their 70B has 128 heads with 8 pairs of keys and values, so narrower ones.
+  // Their 70B has 128 heads with 8 key-value heads, so the latter are narrower.
   TrainingPlan plan = plan_of("llama-3.1-70b");
   plan.shape.heads = 128;
   plan.shape.head_dim = 64;

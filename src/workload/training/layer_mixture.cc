@@ -1,4 +1,4 @@
-// Layers of experts: routing, exchange of tokens, and the experts' products.
+// Mixture-of-experts layers: routing, exchange of tokens, and the experts' products.
 #include "workload/training/layers.h"
 
 namespace weft::workload {
@@ -44,7 +44,7 @@ void Layers::expert_products(double tokens, bool backward) {
 
 void Layers::routing() { walk_.run({"routing", kRoutingKernels * gpu_.stream(0), 0}); }
 
-// What arrives comes by sender; each expert needs its own together.
+// Tokens arrive grouped by sender; each expert needs its own contiguously.
 void Layers::sort_arrived() {
   if (shape_.experts > plan_.expert && plan_.expert > 1) {
     walk_.run(moved("sort by expert", arrived() * hidden_ * kBf16 * 2));

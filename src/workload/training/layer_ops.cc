@@ -17,9 +17,9 @@ using layer::kFp8;
 
 namespace {
 
-// Products of the backward pass in FP8 add up their parts in full precision ("split accumulator": Transformer Engine's
-// and torchao's default for both gradients), which costs part of their rate: 0.944 of it over 17 shapes of training,
-// measured on an H200 with torch._scaled_mm, use_fast_accum off against on.
+// FP8 products of the backward pass accumulate in full precision ("split accumulator": Transformer Engine's and
+// torchao's default for both gradients), which costs part of their rate: they reach 0.944 of it over 17 training
+// shapes, measured on an H200 with torch._scaled_mm, use_fast_accum off against on.
 constexpr double kSplitAccumulation = 0.944;
 
 }  // namespace
@@ -50,10 +50,10 @@ Kernel Layers::input_gradient(std::string_view name, const Product& forward, boo
   return kernel;
 }
 
-// dW(n x k) = dY(tokens x n)^T X(tokens x k). Megatron adds it to the gradient of the micro-batches before, in the
-// product's last stage: measured on an H200 over 13 shapes, that costs as much as 4.05 bytes a weight in fp32 (addmm
-// into an fp32 matrix against a product that writes bf16; 8 are read and written where it was 2, and part of it hides)
-// and 0.97 in bf16.
+// dW(n x k) = dY(tokens x n)^T X(tokens x k). Megatron adds it to the gradient of the previous micro-batches in the
+// product's last stage: measured on an H200 over 13 shapes, that costs as much as 4.05 bytes per weight in fp32 (addmm
+// into an fp32 matrix against a product that writes bf16; 8 are read and written instead of 2, and part of it is
+// hidden) and 0.97 in bf16.
 Kernel Layers::weight_gradient(std::string_view name, const Product& forward, bool low) const {
   const Product shape{forward.n, forward.k, forward.m};
   double seconds = gpu_.product(shape, low ? plan_.precision : model::Precision::bf16);
@@ -76,9 +76,9 @@ Kernel Layers::attention(bool backward) const {
   return {backward ? "attention backward" : "attention", seconds, shape.flops() * (backward ? 2.5 : 1)};
 }
 
-// Attention before FlashAttention: products over whole rows of scores (nothing saved by causality), and scores in
-// memory: written by the first product, read and written by scale-mask-softmax, read and written (with a mask) by
-// dropout, read by the second product; backward reads and writes as much again for each of its two products.
+// Attention before FlashAttention: products over whole rows of scores (causality saves nothing), and scores in memory:
+// written by the first product, read and written by scale-mask-softmax, read and written (with a mask) by dropout, read
+// by the second product; backward reads and writes as much again for each of its two products.
 Kernel Layers::scores(bool backward) const {
   const double sequences = d(plan_.micro_batch);
   const double rows = sequences * heads_ * tokens_ / sequences;
@@ -91,7 +91,7 @@ Kernel Layers::scores(bool backward) const {
   return {backward ? "attention backward" : "attention", products + gpu_.stream(each * kBf16 * passes), flops};
 }
 
-// Around a ring of context ranks each step's partial output is rescaled and added up in fp32.
+// In a ring of context ranks, each step's partial output is rescaled and accumulated in fp32.
 Kernel Layers::corrections(bool backward) const {
   if (plan_.context < 2) return {};
   const double steps = d(plan_.context) - 1;
@@ -103,7 +103,7 @@ void Layers::cast(double elements) {
   if (fp8_) walk_.run(moved("cast to FP8", elements * (kBf16 + 2 * kFp8)));
 }
 
-// The gradient of a row product's output is split over the tensor group: it is cast, gathered, and only then
+// The gradient of a row product's output is split over the tensor group: it is cast and gathered before it is
 // transposed.
 void Layers::cast_row_gradient() {
   if (!fp8_) return;
@@ -115,13 +115,13 @@ void Layers::cast_row_gradient() {
   transpose_gathered();
 }
 
-// Hopper multiplies FP8 matrices in one layout alone, so what the weight gradient reads has to be turned.
+// Hopper multiplies FP8 matrices in one layout only, so the inputs of the weight gradient must be transposed.
 void Layers::transpose_gathered() {
   if (fp8_) walk_.run(moved("transpose FP8", tokens_ * hidden_ * 2 * kFp8));
 }
 
 void Layers::norm_forward() {
-  // compiled: fused with the residual addition before it. In FP8 it writes what the next product reads.
+  // compiled: fused with the previous residual addition. In FP8 it writes the input of the next product.
   walk_.run(moved("norm", held_ * hidden_ * (kBf16 + (fp8_ ? kFp8 : kBf16))));
 }
 
@@ -134,7 +134,7 @@ void Layers::residual(bool backward) {
 
 void Layers::activation(double tokens, double width, bool backward) {
   double passes = shape_.gated ? (backward ? 5 : 3) : (backward ? 3 : 2);
-  if (eager_ && shape_.gated) passes += backward ? 4 : 2;  // silu and the product apart
+  if (eager_ && shape_.gated) passes += backward ? 4 : 2;  // silu and the product are separate kernels
   walk_.run(moved(backward ? "activation backward" : "activation", tokens * width * kBf16 * passes));
 }
 
@@ -171,8 +171,8 @@ void Layers::row_forward(std::string_view name, const Product& shape) {
   }
 }
 
-// Backward of a product whose output is split: the input is gathered again beside the first product, the input's
-// gradient is scattered beside the second.
+// Backward of a product whose output is split: gathering the input again overlaps with the first product, scattering
+// the input's gradient with the second.
 void Layers::column_backward(std::string_view name, const Product& shape) {
   const Kernel input = input_gradient(name, shape);
   const Kernel weight = weight_gradient(name, shape);
@@ -214,7 +214,7 @@ void Layers::core_attention_forward() {
   if (plan_.context < 2) {
     walk_.run(kernel);
   } else if (plan_.context_exchange == model::ContextExchange::ring) {
-    // One block of keys and values from the neighbor in each step, beside the attention to the block before.
+    // One block of keys and values from the neighbor per step, overlapped with the attention to the previous block.
     Call call{"context exchange", netsim::Collective::send_recv, stream_context, plan_.context_group(), bytes};
     call.bytes *= d(plan_.context) - 1;
     walk_.beside(call, 0, false, {kernel});
@@ -269,7 +269,7 @@ void Layers::backward_attention() {
   if (plan_.context < 2) {
     walk_.run(kernel);
   } else if (plan_.context_exchange == model::ContextExchange::ring) {
-    // Keys and values go round again, and their gradients with them.
+    // Keys and values circulate again, together with their gradients.
     walk_.beside({"context exchange", netsim::Collective::send_recv, stream_context, plan_.context_group(),
                   2 * bytes * (d(plan_.context) - 1)},
                  0, false, {kernel});
@@ -321,10 +321,10 @@ void Layers::embedding(bool backward) {
 }
 
 // Logits and loss. megatron's fused loss for a split vocabulary (core/fusions/fused_cross_entropy.py) keeps an fp32
-// copy and goes over it for the largest, the exponentials with their sum, and the division: 32 bytes a logit forward
-// and 10 backward; torch.compile reads them twice forward and reads and writes them once backward; eager PyTorch writes
-// an fp32 copy, its logarithm and both gradients. Measured on an H200: megatron's 4.03 ms forward and 1.27 backward
-// (4,096 x 128,256), compiled 0.73 and 0.65, eager 3.1 and 3.3 (16,384 x 32,000).
+// copy and passes over it for the maximum, the exponentials with their sum, and the division: 32 bytes per logit
+// forward and 10 backward; torch.compile reads them twice forward and reads and writes them once backward; eager
+// PyTorch writes an fp32 copy, its logarithm and both gradients. Measured on an H200: megatron's 4.03 ms forward and
+// 1.27 backward (4,096 x 128,256), compiled 0.73 and 0.65, eager 3.1 and 3.3 (16,384 x 32,000).
 void Layers::head_forward() {
   const double logits = tokens_ * d(shape_.vocab) / tensor_;
   norm_forward();
@@ -365,7 +365,8 @@ Call Layers::scatter_gradients(bool mixture) const {
           layer_weights(mixture) * plan_.gradient_bytes()};
 }
 
-// Share of a layer's time that weights on their way to the next one, and gradients of the last one, run beside it.
+// Share of a layer's time that overlaps with gathering weights for the next layer and scattering gradients of the last
+// one.
 double Layers::company(bool mixture, bool backward) {
   Layers alone(plan_, gpu_, timer_);
   if (backward) {
@@ -379,8 +380,8 @@ double Layers::company(bool mixture, bool backward) {
   return std::min(1.0, static_cast<double>(beside.count()) / static_cast<double>(layer.count()));
 }
 
-// Parameters shared out over the replicas (ZeRO-3, FSDP): a layer's are gathered while the one before it computes, and
-// its gradients scattered while the next one does.
+// Parameters sharded over the replicas (ZeRO-3, FSDP): a layer's parameters are gathered during the compute of the
+// previous layer, and its gradients are scattered during that of the next.
 template <class Body>
 void Layers::sharded(const Piece& piece, bool backward, Body body) {
   const std::int64_t layers = piece.dense_layers + piece.mixture_layers;
@@ -394,7 +395,7 @@ void Layers::sharded(const Piece& piece, bool backward, Body body) {
   std::vector<OpId> before = walk_.here();
   std::vector<OpId> earlier = before;
   for (std::int64_t i = 0; i < layers; ++i) {
-    // Prefetch: this layer's weights may come as soon as the layer before the last is done.
+    // Prefetch: gathering this layer's weights may start when the layer before the previous one is done.
     walk_.wait_for(walk_.start(gather_weights(mixture(i)), plan_.overlap_data ? earlier : before));
     if (plan_.overlap_data) walk_.slow_down(1 + kOverlapSlowdown * share[mixture(i) ? 1 : 0]);
     body(mixture(i));

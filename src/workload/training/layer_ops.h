@@ -1,6 +1,6 @@
-// The operations of a piece of the model (some layers, with the embedding or the head where they sit) for one
+// The operations of a piece of the model (some layers, with the embedding or the head if they belong to it) for one
 // micro-batch on one rank: kernels with their times, and the communication between them, as a graph of operations on
-// streams. It is built and played once for each kind of piece; the schedule of the step repeats it.
+// streams. It is built and simulated once per kind of piece; the schedule of the step repeats it.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Piece {
   friend auto operator<=>(const Piece&, const Piece&) = default;
 };
 
-// One kind of communication, counted over a piece.
+// One kind of communication, summed over a piece.
 struct PieceCommunication {
   std::string what;
   netsim::Collective collective = netsim::Collective::all_reduce;
@@ -35,7 +35,7 @@ struct PieceCommunication {
   std::uint8_t stream = stream_tensor;
   Bytes bytes;
   std::uint64_t calls = 0;
-  SimTime time;  // of one call
+  SimTime time;  // per call
 };
 
 struct PieceSpan {
@@ -50,7 +50,7 @@ struct PieceTimes {
   SimTime compute;  // kernels, without recomputation
   SimTime recompute;
   std::array<SimTime, kStepStreams> exposed;  // by stream: communication while no kernel runs
-  double flops = 0;                           // that kernels do, recomputation counted
+  double flops = 0;                           // executed by kernels, recomputation included
   std::uint64_t kernels = 0;
   std::vector<PieceCommunication> communication;
   std::vector<PieceSpan> spans;
@@ -66,8 +66,8 @@ struct PieceMaker {
   [[nodiscard]] PieceTimes backward(const Piece& piece) const;
 };
 
-// A collective beside a kernel slows the kernel: processors, memory and the power budget are shared. 18.9 % on average
-// over A100, H100, MI210 and MI250 (Lee et al., arXiv 2507.03114).
+// A collective that overlaps a kernel slows the kernel: processors, memory and the power budget are shared. 18.9 % on
+// average over A100, H100, MI210 and MI250 (Lee et al., arXiv 2507.03114).
 inline constexpr double kOverlapSlowdown = 0.189;
 
 }  // namespace weft::workload

@@ -9,7 +9,7 @@
 namespace weft::workload {
 namespace {
 
-// Kernel times of an H100; every call takes a fixed time a byte, so that sizes can be read off.
+// Kernel times of an H100; every call takes a fixed time per byte, so sizes can be derived.
 class FlatTimer : public CommunicationTimer {
  public:
   [[nodiscard]] SimTime collective(netsim::Collective /*operation*/, Bytes bytes, const OpGroup& /*group*/) override {
@@ -47,7 +47,7 @@ class LayerOpsTest : public ::testing::Test {
   FlatTimer timer_;
 };
 
-// 2 operations for each weight and token and causal attention forward, twice that and 2.5 times attention backward.
+// 2 operations per weight and token plus causal attention forward; twice that and 2.5 times attention backward.
 TEST_F(LayerOpsTest, FlopsOfALayer) {
   for (const std::int64_t tensor : {1, 4}) {
     const TrainingPlan plan = plan_of("llama-3.1-8b", tensor);
@@ -60,8 +60,8 @@ TEST_F(LayerOpsTest, FlopsOfALayer) {
   }
 }
 
-// With sequence parallelism a layer gathers and scatters twice each way, and gathers its inputs once more backward
-// (Korthikanti et al., arXiv 2205.05198, section 4.2.2); buffers are tokens x width x 2 bytes.
+// With sequence parallelism a layer gathers and scatters twice in each direction, and gathers its inputs once more
+// backward (Korthikanti et al., arXiv 2205.05198, section 4.2.2); buffers are tokens x width x 2 bytes.
 TEST_F(LayerOpsTest, TensorCallsOfALayer) {
   const TrainingPlan plan = plan_of("llama-3.1-8b", 4);
   const PieceTimes there = forward(plan, 5, 0);
@@ -75,7 +75,7 @@ TEST_F(LayerOpsTest, TensorCallsOfALayer) {
   EXPECT_EQ(forward(plan_of("llama-3.1-8b", 1), 5, 0).communication.size(), 0U);
 }
 
-// What a product reads is gathered in its precision; sums are not.
+// Inputs of products are gathered in their precision; sums are not.
 TEST_F(LayerOpsTest, Fp8GathersHalfOfTheBytes) {
   TrainingPlan plan = plan_of("llama-3.1-8b", 4);
   plan.precision = model::Precision::fp8;
@@ -85,7 +85,7 @@ TEST_F(LayerOpsTest, Fp8GathersHalfOfTheBytes) {
   EXPECT_LT(times.total, forward(plan_of("llama-3.1-8b", 4), 1, 0).total);
 }
 
-// Tokens go to two of eight experts over the expert group; experts split over a tensor group gather them besides.
+// Tokens go to two of eight experts over the expert group; experts that are split over a tensor group also gather them.
 TEST_F(LayerOpsTest, CallsOfAMixture) {
   TrainingPlan plan = plan_of("mixtral-8x7b", 1);
   plan.gpus = plan.data = plan.expert = 8;
@@ -106,8 +106,8 @@ TEST_F(LayerOpsTest, CallsOfAMixture) {
   EXPECT_NE(call(split, "expert reduce-scatter"), nullptr);
 }
 
-// Weights that come beside the layers slow them down by no more than kOverlapSlowdown, and the less they are the less.
-TEST_F(LayerOpsTest, ShardedWeightsSlowTheLayersTheyRunBeside) {
+// Overlapped weight gathers slow the layers by at most kOverlapSlowdown, and less if there is less to gather.
+TEST_F(LayerOpsTest, ShardedWeightsSlowOverlappedLayers) {
   TrainingPlan plan = plan_of("llama-3.1-8b", 1);
   const SimTime alone = forward(plan, 8, 0).compute;
   plan.gpus = plan.data = 8;

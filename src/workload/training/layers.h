@@ -1,6 +1,6 @@
-// One rank's layers as kernels and calls laid on streams; used by training/layer_ops.cc (attention, dense blocks,
-// embedding, head, sharded weights) and training/layer_mixture.cc (experts) alone. Sizes of memory-bound kernels are
-// bytes read and written.
+// One rank's layers as kernels and calls on streams; used only by training/layer_ops.cc (attention, dense blocks,
+// embedding, head, sharded weights) and training/layer_mixture.cc (experts). Sizes of memory-bound kernels are bytes
+// read and written.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Layers {
   [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true) const {
     return {name, gpu_.product(shape, low ? plan_.precision : model::Precision::bf16), shape.flops()};
   }
-  // Of the two products of a backward pass: with respect to the input, and to the weights.
+  // The two products of a backward pass: with respect to the input and to the weights.
   [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true) const;
   [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true) const;
   [[nodiscard]] Kernel attention(bool backward) const;
@@ -82,7 +82,7 @@ class Layers {
   void residual(bool backward);
   void activation(double tokens, double width, bool backward);
   void rotate(bool backward);
-  // To FP8: a tensor that a row product reads or the gradient that a column product gets, with its transpose.
+  // Casts to FP8: the input of a row product or the gradient of a column product's output, with its transpose.
   void cast(double elements);
   void cast_row_gradient();
   void transpose_gathered();
@@ -93,12 +93,12 @@ class Layers {
 
   // Calls.
   [[nodiscard]] Call tensor_call(std::string_view what, netsim::Collective collective) const {
-    // What is gathered is read by a product, and travels in its precision; sums are scattered in bf16.
+    // Gathered data is the input of a product and is sent in its precision; sums are scattered in bf16.
     const bool low = fp8_ && collective == netsim::Collective::all_gather;
     return {what, collective, stream_tensor, plan_.tensor_group(),
             tokens_ * hidden_ * (low ? layer::kFp8 : layer::kBf16)};
   }
-  // Experts split over a tensor group: its ranks gather what each received, and scatter the sums.
+  // Experts split over a tensor group: its ranks gather the received tokens and scatter the sums.
   [[nodiscard]] Call expert_tensor_call(std::string_view what, netsim::Collective collective) const {
     OpGroup group = plan_.tensor_group();
     group.name = "expert tensor";
@@ -110,11 +110,11 @@ class Layers {
     return {what, netsim::Collective::all_to_all, stream_expert, plan_.expert_group(),
             routed() * hidden_ * layer::kBf16};
   }
-  // Tokens that a rank sends to experts, each as often as it has experts.
+  // Tokens that a rank sends to experts, counted once per expert.
   [[nodiscard]] double routed() const {
     return tokens_ / (plan_.sequence_parallel ? tensor_ : 1) * layer::d(shape_.active_experts);
   }
-  // Tokens that a rank's experts work on.
+  // Tokens that a rank's experts process.
   [[nodiscard]] double arrived() const { return routed() * layer::d(plan_.expert_tensor); }
   [[nodiscard]] Call gather_weights(bool mixture) const;
   [[nodiscard]] Call scatter_gradients(bool mixture) const;
@@ -130,8 +130,8 @@ class Layers {
   CommunicationTimer& timer_;
   StepWalk walk_;
   double tensor_ = 1;
-  double tokens_ = 0;  // of a micro-batch on this rank, before sequence parallelism
-  double held_ = 0;    // after it
+  double tokens_ = 0;  // per micro-batch on this rank, before sequence parallelism
+  double held_ = 0;    // after sequence parallelism
   double hidden_ = 0;
   double heads_ = 0;
   double kv_ = 0;

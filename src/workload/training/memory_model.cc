@@ -12,17 +12,17 @@ namespace {
 
 constexpr double kBf16 = 2;
 constexpr double kFp32 = 4;
-// CUDA context, cuBLAS workspaces and NCCL's buffers, about as nvidia-smi shows them before the first allocation of a
-// tensor in an 8-GPU job.
+// CUDA context, cuBLAS workspaces and NCCL's buffers, about what nvidia-smi shows before the first tensor allocation in
+// an 8-GPU job.
 constexpr double kContext = 3e9;
-// Of what is allocated: blocks that the caching allocator cannot use.
+// Share of allocated memory: blocks that the caching allocator cannot use.
 constexpr double kFragmentation = 0.03;
 
 double d(std::int64_t value) { return static_cast<double>(value); }
 Bytes bytes_from(double value) { return Bytes(std::llround(value)); }
 
-// Layers whose activations a stage holds at the worst moment: the first stage has one micro-batch of its layers for
-// each stage behind it; interleaving adds (p - 1)/(p v) (Korthikanti et al., arXiv 2205.05198).
+// Peak number of layers whose activations a stage holds: the first stage has one micro-batch of its layers for each
+// stage after it; interleaving adds (p - 1)/(p v) (Korthikanti et al., arXiv 2205.05198).
 double layers_in_flight(const TrainingPlan& plan, std::int64_t stage) {
   const double layers = d(plan.shape.layers) / d(plan.pipeline);
   double batches = d(plan.pipeline - stage);
@@ -33,7 +33,7 @@ double layers_in_flight(const TrainingPlan& plan, std::int64_t stage) {
 
 }  // namespace
 
-// What backward needs of each kernel's inputs. For a GPT layer without FlashAttention this is s b h (34 + 5 a s / h),
+// Kernel inputs that the backward pass needs. For a GPT layer without FlashAttention this is s b h (34 + 5 a s / h),
 // divided by the tensor group with sequence parallelism (arXiv 2205.05198, equation 2).
 double layer_activations(const TrainingPlan& plan, bool mixture) {
   const ModelShape& shape = plan.shape;
@@ -43,7 +43,7 @@ double layer_activations(const TrainingPlan& plan, bool mixture) {
   const double hidden = d(shape.hidden);
   if (plan.recompute == model::Recompute::full) return tokens * hidden * kBf16 / held;
   const double heads = d(shape.heads);
-  // Inputs of both norms, outputs of both norms (inputs of the products behind them).
+  // Inputs of both norms, outputs of both norms (inputs of the products after them).
   double bytes = tokens * hidden * kBf16 * 4 / held;
   if (shape.learned_positions) bytes += tokens * hidden * 2 / held;  // dropout masks, a byte each
   // Queries, keys, values, output of attention.
@@ -93,7 +93,7 @@ MemoryUse memory_of(const TrainingPlan& plan, Bytes capacity) {
     if (plan.recompute == model::Recompute::full) {
       TrainingPlan whole = plan;
       whole.recompute = model::Recompute::none;
-      activations += layer_activations(whole, mixture_share > 0.5);  // the layer being computed again
+      activations += layer_activations(whole, mixture_share > 0.5);  // the layer being recomputed
     }
     use.activations = bytes_from(activations);
     const double tensors = held + d(use.gradients.count()) + d(use.optimizer.count()) + activations;
@@ -129,7 +129,7 @@ std::vector<std::string> what_would_fit(const TrainingPlan& plan, Bytes capacity
     changed.sharding = more;
     attempt(changed, fmt::format("sharding: {}", kShardings[static_cast<std::size_t>(more)]));
   }
-  // More model parallelism out of the same GPUs.
+  // More model parallelism with the same GPUs.
   for (std::int64_t factor = 2; factor <= plan.data && factor <= 64; factor *= 2) {
     if (plan.data % factor != 0) continue;
     changed = plan;

@@ -1,5 +1,5 @@
-// What one GPU of the fullest stage holds: weights, gradients, optimizer states, activations in flight, buffers. Says
-// what would fit when it does not.
+// Memory of one GPU of the fullest stage: weights, gradients, optimizer states, activations in flight, buffers. If the
+// job does not fit, lists changes that would make it fit.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace weft::workload {
 
-// `capacity` as the datasheet has it.
+// `capacity` as in the datasheet.
 [[nodiscard]] MemoryUse memory_of(const TrainingPlan& plan, Bytes capacity);
 
 // Bytes of activations that one layer keeps for its backward pass, for one micro-batch on one GPU.
 [[nodiscard]] double layer_activations(const TrainingPlan& plan, bool mixture);
 
-// Single changes that make the job fit, in the words of a job file, mildest first; empty when none alone does.
+// Single changes that make the job fit, in terms of job file keys, mildest first; empty if no single change is enough.
 [[nodiscard]] std::vector<std::string> what_would_fit(const TrainingPlan& plan, Bytes capacity);
 
 }  // namespace weft::workload

@@ -13,7 +13,7 @@ using ::testing::Not;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-// Korthikanti et al., arXiv 2205.05198: models of table 3, activation memory of figure 7 in GiB of the first stage,
+// Korthikanti et al., arXiv 2205.05198: models of table 3, activation memory of figure 7 in GiB on the first stage,
 // without any optimization and with sequence parallelism and selective recomputation.
 struct Published {
   const char* model;
@@ -49,7 +49,7 @@ double activations_gib(const TrainingPlan& plan) {
   return layer_activations(plan, false) * static_cast<double>(plan.shape.layers) * (1 + more) / kGib;
 }
 
-TEST(MemoryModel, ActivationsAreThoseOfThePaper) {
+TEST(MemoryModel, ActivationsMatchThePaper) {
   for (const Published& row : kPublished) {
     TrainingPlan plan = plan_of(row);
     EXPECT_NEAR(activations_gib(plan) / row.none, 1, 0.01) << row.model;
@@ -59,14 +59,14 @@ TEST(MemoryModel, ActivationsAreThoseOfThePaper) {
   }
 }
 
-TEST(MemoryModel, FullRecomputationKeepsTheInputsAlone) {
+TEST(MemoryModel, FullRecomputationKeepsOnlyTheInputs) {
   TrainingPlan plan = plan_of(kPublished[1]);
   plan.recompute = model::Recompute::full;
-  // 2 s b h bytes a layer; 8.71 % of no optimization (figure 7 has it without the layer being computed).
+  // 2 s b h bytes per layer; 8.71 % of no optimization (figure 7 omits the layer being computed).
   EXPECT_NEAR(layer_activations(plan, false), 2.0 * 2048 * 12288, 1);
 }
 
-TEST(MemoryModel, ShardingDividesWhatItNames) {
+TEST(MemoryModel, ShardingDividesMemory) {
   TrainingPlan plan;
   plan.shape = *find_model("llama-3.1-8b");
   plan.gpus = plan.data = 8;
@@ -86,7 +86,7 @@ TEST(MemoryModel, ShardingDividesWhatItNames) {
   EXPECT_LT(memory_of(plan, capacity).weights, none.weights / 2);
 }
 
-TEST(MemoryModel, WhatWouldFitFits) {
+TEST(MemoryModel, SuggestedChangesFit) {
   TrainingPlan plan;
   plan.shape = *find_model("llama-3.1-70b");
   plan.gpus = 64;
@@ -101,7 +101,7 @@ TEST(MemoryModel, WhatWouldFitFits) {
   ASSERT_GT(memory_of(plan, capacity).total, capacity);
   const std::vector<std::string> ways = what_would_fit(plan, capacity);
   ASSERT_THAT(ways, Not(IsEmpty()));
-  // 70.6 billion parameters over 4 x 16 GPUs: 18 bytes each, all of them sharded, are 20 GB of the 80.
+  // 70.6 billion parameters over 4 x 16 GPUs: at 18 bytes each, fully sharded, they are 20 GB of the 80.
   EXPECT_THAT(ways, Contains(HasSubstr("sharding: parameters")));
   plan.sharding = model::Sharding::parameters;
   EXPECT_LE(memory_of(plan, capacity).total, capacity);

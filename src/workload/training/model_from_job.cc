@@ -13,7 +13,7 @@ std::string nearest_models(std::string_view name) {
   for (const ModelShape& model : known_models()) names.emplace_back(model.name);
   std::string list = did_you_mean(name, names);
   if (!list.empty()) return list + " `weft sim models` lists all";
-  // Known models that share most leading letters with what was written.
+  // Known models with the longest common prefix with the given name.
   list = "known: ";
   const std::size_t empty = list.size();
   std::size_t best = 0;

@@ -171,7 +171,7 @@ double active_parameters(const ModelShape& shape) {
 
 double model_flops(const ModelShape& shape, std::int64_t sequence) {
   const double looked_up = embedding_parameters(shape);
-  const double head = shape.tied ? d(shape.hidden) * d(shape.vocab) : 0;  // its product is done all the same
+  const double head = shape.tied ? d(shape.hidden) * d(shape.vocab) : 0;  // its product is computed all the same
   const double weights = active_parameters(shape) - looked_up + head;
   const double attention =
       6 * d(shape.layers) * d(sequence) * d(shape.heads) * d(shape.key_width() + shape.value_width());

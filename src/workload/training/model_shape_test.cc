@@ -13,8 +13,8 @@ struct Published {
   double active;
 };
 
-// Model cards and papers: the parameter counts that their publishers give. GPT-3 rows are Megatron's, whose vocabulary
-// is padded to 51,200.
+// Parameter counts published in model cards and papers. GPT-3 rows are Megatron's, whose vocabulary is padded to
+// 51,200.
 constexpr Published kPublished[] = {
     {"gpt3-22b", 22, 22},
     {"gpt3-175b", 175, 175},
@@ -54,7 +54,7 @@ TEST(ModelShape, PublishedParameters) {
 }
 
 // Operations of one sample, forward and backward, as NVIDIA's recipes print them (NVIDIA/dgxc-benchmarking v25.02).
-// Their 405B counts 16 groups of keys and values where the model has 8.
+// Their 405B assumes 16 key-value groups where the model has 8.
 TEST(ModelShape, PublishedFlops) {
   struct Row {
     const char* model;
@@ -68,8 +68,8 @@ TEST(ModelShape, PublishedFlops) {
   }
 }
 
-// The recipe of Nemotron-4 counts full attention weights (24 L h^2) although its keys and values are grouped:
-// with as many groups as heads the model gives their figure.
+// The recipe of Nemotron-4 counts full attention weights (24 L h^2) although its keys and values are grouped: with as
+// many groups as heads the model yields their figure.
 TEST(ModelShape, NemotronAsItsRecipeCountsIt) {
   for (const auto& [model, flops] : {std::pair("nemotron-4-15b", 4.345e14), std::pair("nemotron-4-340b", 1.01e16)}) {
     ModelShape shape = *find_model(model);

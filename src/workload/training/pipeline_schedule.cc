@@ -7,8 +7,8 @@
 namespace weft::workload {
 namespace {
 
-// The k-th forward pass of a stage, counted over micro-batches and chunks: micro-batches go in groups of as many as
-// there are stages, and a group passes all chunks before the next one begins.
+// The k-th forward pass of a stage, counted over micro-batches and chunks: micro-batches are grouped by the number of
+// stages, and a group passes all chunks before the next one begins.
 Pass pass_of(const PipelineInput& input, std::int64_t k, bool backward) {
   const std::int64_t group = input.stages * input.chunks;
   std::int64_t chunk = k % group / input.stages;
@@ -20,7 +20,8 @@ Pass pass_of(const PipelineInput& input, std::int64_t k, bool backward) {
   return pass;
 }
 
-// Forward passes until the pipeline is full, then one forward and one backward in turn, then the backward ones left.
+// Forward passes until the pipeline is full, then one forward and one backward alternately, then the remaining backward
+// ones.
 std::vector<Pass> order_of(const PipelineInput& input, std::int64_t stage) {
   const std::int64_t total = input.micro_batches * input.chunks;
   std::int64_t warm_up = input.stages - stage - 1;
@@ -51,8 +52,8 @@ class Player {
   }
 
   PipelineTimes play() {
-    // Each stage goes on as far as what it waits for is known; the order within a stage is fixed, so the result does
-    // not depend on which stage is looked at first.
+    // Each stage advances until an input is missing; the order within a stage is fixed, so the result does not depend
+    // on which stage is processed first.
     bool moved = true;
     while (moved) {
       moved = false;

@@ -1,6 +1,5 @@
-// The order in which the stages of a pipeline work through the micro-batches of a step, and when: one forward, one
-// backward (1F1B), interleaved where a stage holds several chunks, as Megatron-LM orders them. What a pass takes is
-// given; waiting and bubbles come out.
+// Order and timing of a step's micro-batches on the pipeline stages: one forward, one backward (1F1B), interleaved if a
+// stage has several chunks, as in Megatron-LM. Pass times are input; waiting and bubbles are the result.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +13,17 @@ using netsim::SimTime;
 
 struct PipelineInput {
   std::int64_t stages = 1;
-  std::int64_t chunks = 1;  // of a stage
+  std::int64_t chunks = 1;  // per stage
   std::int64_t micro_batches = 1;
   // By global chunk number: chunk c of stage s is c * stages + s.
   std::vector<SimTime> forward;
   std::vector<SimTime> backward;
-  SimTime message;         // of activations or their gradients to the next stage
-  bool overlapped = true;  // messages travel beside compute; false: the sender waits as well
+  SimTime message;         // activations or their gradients to the next stage
+  bool overlapped = true;  // messages overlap with compute; false: the sender waits as well
 };
 
 struct Pass {
-  std::uint32_t chunk = 0;  // of the stage
+  std::uint32_t chunk = 0;  // within the stage
   std::uint32_t micro_batch = 0;
   bool backward = false;
   SimTime start;

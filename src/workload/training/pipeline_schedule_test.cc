@@ -89,7 +89,7 @@ TEST(PipelineSchedule, AStageDoesOneThingAtATime) {
   }
 }
 
-TEST(PipelineSchedule, MessagesThatAreWaitedForCostMore) {
+TEST(PipelineSchedule, BlockingMessagesCostMore) {
   PipelineInput input = input_of({8, 1, 32}, 100, 200);
   const SimTime without = play_pipeline(input).end;
   input.message = SimTime(10'000);

@@ -1,4 +1,4 @@
-// For tests and `make validate`: reads tests/validate/steps.csv, published times of training steps, and makes the plan
+// For tests and `make validate`: reads tests/validate/steps.csv, published times of training steps, and builds the plan
 // of a row. The format is described in that file.
 #pragma once
 
@@ -155,7 +155,7 @@ inline std::vector<PublishedSteps> read_published_steps(const std::string& path)
   return tables;
 }
 
-// A server of 8 such GPUs with a NIC each, as the published clusters have them.
+// A server with 8 of these GPUs and one NIC per GPU, as in the published clusters.
 class PublishedMachine {
  public:
   // "h100-sxm", or "h100-sxm bandwidth=2.4" (TB/s) for a variant.
@@ -201,7 +201,7 @@ class PublishedMachine {
 // Signed errors of a table's rows: predicted / measured - 1.
 struct StepErrors {
   std::vector<double> rows;
-  double mean = 0;  // of the amounts
+  double mean = 0;  // of the absolute errors
   double worst = 0;
 };
 inline StepErrors step_errors(const PublishedSteps& table) {

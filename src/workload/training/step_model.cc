@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kBf16 = 2;
 constexpr double kFp32 = 4;
-// What the host needs to launch one kernel of eager PyTorch; below it the GPU waits. Measured 10.9 us on the machine of
-// the H200 tables, about half of that on faster hosts.
+// Host time to launch one kernel in eager PyTorch; the GPU waits if its kernels are shorter. Measured 10.9 us on the
+// machine of the H200 tables, about half of that on faster hosts.
 constexpr double kDispatch = 6e-6;
 
 SimTime time_from(double seconds) { return SimTime(std::llround(seconds * 1e12)); }
@@ -48,13 +48,13 @@ StageWeights piece_weights(const TrainingPlan& plan, const Piece& piece) {
   if (piece.embedding) weights.dense += embedding_parameters(plan.shape) / tensor;
   if (piece.head) weights.dense += head_parameters(plan.shape) / tensor;
   if (piece.head && plan.shape.tied && plan.pipeline > 1) {
-    weights.dense += d(plan.shape.hidden) * d(plan.shape.vocab) / tensor;  // a copy, kept equal
+    weights.dense += d(plan.shape.hidden) * d(plan.shape.vocab) / tensor;  // a copy, kept in sync
   }
   return weights;
 }
 
-// Bytes that the optimizer moves for one parameter that this GPU updates: gradient read; both moments and the fp32 copy
-// read and written; the bf16 parameter written. All in 2 bytes without the copy where the job says so.
+// Bytes that the optimizer moves per parameter that this GPU updates: gradient read; both moments and the fp32 copy
+// read and written; the bf16 parameter written. All in 2 bytes without the copy if the job requests it.
 double optimizer_bytes(const TrainingPlan& plan) {
   return plan.bf16_optimizer ? 7 * kBf16 : plan.gradient_bytes() + 6 * kFp32 + kBf16;
 }
@@ -119,7 +119,7 @@ void Step::passes() {
   input.overlapped = plan_.overlap_pipeline;
   times_.pipeline = play_pipeline(input);
   times_.pass_end = times_.pipeline.end;
-  // The stage with the most work of its own is the one that the others wait for.
+  // The other stages wait for the stage with the most work of its own.
   SimTime most(0);
   for (std::int64_t stage = 0; stage < plan_.pipeline; ++stage) {
     SimTime own(0);
@@ -180,8 +180,8 @@ SimTime Step::gather_time(const StageWeights& weights, bool count) {
          call_time("expert parameters", collective, plan_.expert_data_group(), weights.experts * kBf16, count);
 }
 
-// A chunk's gradients can be reduced while its last backward pass runs, bucket by bucket, and after it beside other
-// chunks' passes; its parameters must be there when its first forward pass begins, the first bucket at once.
+// A chunk's gradients can be reduced during its last backward pass, bucket by bucket, and after it during other chunks'
+// passes; its parameters must be gathered before its first forward pass, the first bucket at its start.
 void Step::data_parallel() {
   times_.gradients_end = times_.pass_end;
   if (!replicated() || plan_.sharding == model::Sharding::parameters) return;
@@ -192,13 +192,13 @@ void Step::data_parallel() {
     SimTime late(0);
     const bool shown = static_cast<std::uint32_t>(stage) == times_.slowest;
     for (std::int64_t c = 0; c < plan_.interleave; ++c) {
-      // The last chunk is the first whose gradients are whole.
+      // The last chunk is the first whose gradients are complete.
       const auto at = static_cast<std::size_t>((plan_.interleave - 1 - c) * plan_.pipeline + stage);
       const SimTime time = reduce_time(piece_weights(plan_, pieces_[at]), shown);
       const SimTime done = times_.pipeline.gradients_done[at];
       const auto layers = std::max<std::int64_t>(1, pieces_[at].dense_layers + pieces_[at].mixture_layers);
       const SimTime bucket = time / layers;
-      // Buckets become whole evenly over the last backward pass; the last one only at its end.
+      // Buckets complete evenly over the last backward pass; the last one only at its end.
       const SimTime began = done - times_.backward[at].total + times_.backward[at].total / layers;
       const SimTime start = plan_.overlap_data ? std::max(reduced, began) : std::max(reduced, times_.pass_end);
       reduced = std::max(start + time, done + bucket);
@@ -208,7 +208,8 @@ void Step::data_parallel() {
           gather / std::max<std::int64_t>(1, pieces_[first].dense_layers + pieces_[first].mixture_layers);
       const SimTime needed = times_.pipeline.first_use[first];
       gathered += gather;
-      // Layers use their parameters in turn, so a gather is late by what exceeds the pass that it runs beside.
+      // Layers use their parameters in turn, so a gather delays the step only by what exceeds the pass that it
+      // overlaps.
       const SimTime window = plan_.overlap_data ? needed + times_.forward[first].total : SimTime(0);
       late = std::max(late, std::max(gathered - window, c == 0 ? first_bucket : SimTime(0)));
     }
@@ -230,7 +231,7 @@ void Step::optimizer() {
     const double own = weights.dense / shares + weights.experts / expert_shares;
     double stage = gpu_.optimizer(own, optimizer_bytes(plan_), plan_.bf16_optimizer);
     if (plan_.framework == model::Framework::megatron) {
-      // Norm of the gradients for clipping, and the buffer cleared for the next step.
+      // Norm of the gradients for clipping, and clearing the buffer for the next step.
       stage += gpu_.stream(own * plan_.gradient_bytes()) + gpu_.stream(weights.total() * plan_.gradient_bytes());
     }
     seconds = std::max(seconds, stage);
@@ -258,7 +259,7 @@ void Step::add_calls(const std::vector<PieceCommunication>& calls, std::uint64_t
   }
 }
 
-// Where the time of the slowest stage went.
+// Breakdown of the slowest stage's time.
 void Step::account() {
   StepParts& parts = times_.parts;
   const std::int64_t passes = plan_.micro_batches;
@@ -278,7 +279,7 @@ void Step::account() {
       add_calls(piece->communication, static_cast<std::uint64_t>(passes));
     }
   }
-  // Streams may be exposed at the same moment; the sum is scaled to the time there is.
+  // Streams may be exposed at the same time, so the sum can exceed the busy time.
   const SimTime shown = parts.compute + parts.recompute + parts.tensor + parts.context + parts.expert + parts.data;
   parts.host = std::max(SimTime(0), busy - shown);
   SimTime waits = plan_.overlap_pipeline || plan_.pipeline < 2

@@ -1,5 +1,5 @@
-// One training step: the pieces of the model played through the pipeline's schedule, gradients reduced and parameters
-// gathered beside it, the optimizer at the end. Gives the time of the step, where it went, and what was communicated.
+// One training step: the pieces of the model run through the pipeline's schedule, overlapped gradient reduction and
+// parameter gathering, then the optimizer. Returns the time of the step, its breakdown, and the communication.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ struct StageWeights {
 // Parameters that one GPU of each stage holds.
 [[nodiscard]] std::vector<StageWeights> stage_weights(const TrainingPlan& plan);
 
-struct StepCall {  // a kind of communication in one step, as the busiest stage has it
+struct StepCall {  // one kind of communication in one step, on the busiest stage
   PieceCommunication call;
   SimTime total;
   SimTime exposed;
@@ -32,12 +32,12 @@ struct StepTimes {
   std::vector<PieceTimes> backward;
   std::vector<StepCall> calls;
   std::uint32_t slowest = 0;  // stage
-  SimTime pass_end;           // last backward of the last stage to finish
-  SimTime gathers_exposed;    // of parameters, before the passes
+  SimTime pass_end;           // last backward pass of the last stage to finish
+  SimTime gathers_exposed;    // parameter gathers before the passes
   SimTime gradients_end;
   SimTime optimizer_time;
-  SimTime parameters_time;  // gathering them, exposed or not
-  double kernel_flops = 0;  // of one GPU of the slowest stage
+  SimTime parameters_time;  // to gather them, exposed or not
+  double kernel_flops = 0;  // per GPU of the slowest stage
   std::uint64_t kernels = 0;
 };
 

@@ -1,5 +1,6 @@
-// The step model beside published steps; figures and sources are in tests/validate/steps.csv. Bars that were asked for:
-// llama70-bf16, llama8-bf16, gpt175-bf16 and megatron-seqsel. The others say that nothing broke, not how good it is.
+// Compares the step model with published steps; figures and sources are in tests/validate/steps.csv. Accuracy targets
+// exist for llama70-bf16, llama8-bf16, gpt175-bf16 and megatron-seqsel. The other limits are regression checks, not a
+// statement of accuracy.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +62,7 @@ TEST(StepPublished, EveryTableWithinItsBar) {
   EXPECT_EQ(held, bars.size());
 }
 
-// Weak scaling: from 64 to 2,048 GPUs with the batch the step grows by 1.6 % as published, and never shrinks.
+// Weak scaling from 64 to 2,048 GPUs, batch included: the step grows by 1.6 % as published, and never shrinks.
 TEST(StepPublished, WeakScalingCostsLittle) {
   int tables = 0;
   for (const PublishedSteps& table : read_published_steps(source_dir() + "/tests/validate/steps.csv")) {

@@ -1,6 +1,6 @@
-// Lays the kernels and the communication of one rank on streams, in the order of the program: kernels follow each
-// other, communication follows the kernel before it, and the next kernel waits for it unless the two are put side by
-// side. The graph is played at the end. Used by layer_ops alone.
+// Places the kernels and the communication of one rank on streams in program order: kernels follow each other,
+// communication follows the kernel before it, and the next kernel waits for it unless the two overlap. The graph is
+// simulated at the end. Used only by layer_ops.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +18,7 @@ struct Kernel {
   double flops = 0;
 };
 
-// A collective; without effect where its group has one rank.
+// A collective; no effect if its group has one rank.
 struct Call {
   std::string_view what;
   netsim::Collective collective = netsim::Collective::all_gather;
@@ -33,12 +33,12 @@ class StepWalk {
 
   void run(const Kernel& kernel);
   void run(std::initializer_list<Kernel> kernels);
-  // The next kernel waits for all of it.
+  // Blocking: the next kernel waits for it.
   void talk(const Call& call);
-  // The call beside the kernels. Of `pieces` that both are cut into, one stands alone, before the kernels or after
-  // them; 0: none does. What runs beside the kernels slows them down.
+  // Overlaps the call with the kernels. Both are split into `pieces`, one of which does not overlap, before or after
+  // the kernels; 0: all overlap. The overlap slows the kernels down.
   void beside(const Call& call, double pieces, bool first, const std::vector<Kernel>& kernels);
-  // The call beside whatever comes next; it begins after `after` and is waited for with wait_for().
+  // Overlaps the call with the operations that follow; it starts after `after`, and wait_for() waits for it.
   OpId start(const Call& call, const std::vector<OpId>& after);
   void wait_for(OpId op) { waits_.push_back(op); }
   [[nodiscard]] const std::vector<OpId>& here() const { return waits_; }
@@ -51,7 +51,7 @@ class StepWalk {
 
  private:
   OpId put(std::uint8_t stream, OpKind kind, std::string_view name, double seconds, const std::vector<OpId>& after);
-  double note(const Call& call);  // seconds of it, counted
+  double note(const Call& call);  // counts the call and returns its seconds
 
   CommunicationTimer& timer_;
   OpGraph graph_;

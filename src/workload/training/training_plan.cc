@@ -13,7 +13,7 @@ OpGroup group(std::string name, std::int64_t ranks, std::int64_t stride, std::in
   result.ranks = static_cast<std::uint32_t>(ranks);
   result.stride = static_cast<std::uint32_t>(stride);
   result.node_ranks = static_cast<std::uint32_t>(std::min(ranks, std::max<std::int64_t>(1, node_gpus / stride)));
-  // A group that does not fill its servers evenly is counted with the ranks that each server has.
+  // If a group does not fill its servers evenly, use the largest number of ranks per server that divides it.
   while (result.node_ranks > 1 && result.ranks % result.node_ranks != 0) --result.node_ranks;
   return result;
 }
@@ -29,7 +29,7 @@ class Planner {
     if (!shape) return std::nullopt;
     plan_.shape = *shape;
     machine();
-    // Before the servers are counted: what is said to fit there must fit the model.
+    // Before the servers are counted: the counts that errors suggest must fit the model.
     tensor_fits();
     if (diagnostics_.error_count() != before) return std::nullopt;
     groups();
@@ -90,7 +90,7 @@ class Planner {
                                   : plan_.tensor > 1 && training_.framework.value == model::Framework::megatron;
   }
 
-  // Numbers of servers near the one asked for that the model's split divides.
+  // Server counts near the requested one that the model's split divides.
   std::string fitting_nodes(std::int64_t model) const {
     const std::int64_t per_node = job_.gpus_per_node.value;
     std::int64_t below = 0;
@@ -220,7 +220,7 @@ std::vector<std::int64_t> TrainingPlan::chunk_layers() const {
   const std::int64_t chunks = pipeline * interleave;
   std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), shape.layers / chunks);
   std::int64_t left = shape.layers % chunks;
-  // Rounded up, the chunks in the middle take one more; the ends go without.
+  // If the layers do not divide evenly, the chunks in the middle get one more than those at the ends.
   const std::int64_t first = (chunks - left) / 2;
   for (std::int64_t i = 0; i < left; ++i) ++layers[static_cast<std::size_t>(first + i)];
   return layers;

@@ -1,6 +1,6 @@
-// A training job with every number settled: how the GPUs of the job are split into groups, how many micro-batches a
-// step has, what overlaps with what. Ranks are numbered as Megatron numbers them: tensor fastest, then context, data,
-// pipeline slowest. What does not divide or does not exist is refused with what would work.
+// A training job with all numbers resolved: how the GPUs of the job are split into groups, the micro-batches per step,
+// and the overlaps. Ranks are numbered as in Megatron: tensor fastest, then context, data, pipeline slowest. Splits
+// that do not divide or do not exist are rejected with ones that work.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace weft::workload {
 struct TrainingPlan {
   ModelShape shape;
   std::int64_t gpus = 1;
-  std::int64_t node_gpus = 8;  // of one NVLink domain
+  std::int64_t node_gpus = 8;  // GPUs per NVLink domain
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t interleave = 1;
@@ -41,29 +41,29 @@ struct TrainingPlan {
   std::int64_t sequence = 0;
   std::int64_t micro_batch = 1;
   std::int64_t global_batch = 1;
-  std::int64_t micro_batches = 1;  // of one rank, one step
+  std::int64_t micro_batches = 1;  // per rank and step
   std::int64_t steps = 1;
 
-  // Tokens of a micro-batch on one rank, after the split over the context group.
+  // Tokens per micro-batch on one rank, after the split over the context group.
   [[nodiscard]] double tokens() const {
     return static_cast<double>(micro_batch * sequence) / static_cast<double>(context);
   }
   [[nodiscard]] double gradient_bytes() const { return fp32_gradients ? 4 : 2; }
-  // Layers of each chunk, by global chunk number (stage = number % pipeline); what does not divide evenly is taken from
-  // the first and last chunks, which also hold the embedding and the head.
+  // Layers per chunk, by global chunk number (stage = number % pipeline); if they do not divide evenly, the first and
+  // last chunks, which also hold the embedding and the head, get fewer.
   [[nodiscard]] std::vector<std::int64_t> chunk_layers() const;
 
   [[nodiscard]] OpGroup tensor_group() const;
   [[nodiscard]] OpGroup context_group() const;
-  [[nodiscard]] OpGroup data_group() const;         // that shares dense weights: data x context
-  [[nodiscard]] OpGroup expert_group() const;       // that tokens are exchanged in
-  [[nodiscard]] OpGroup expert_data_group() const;  // that shares an expert's weights
+  [[nodiscard]] OpGroup data_group() const;         // shares dense weights: data x context
+  [[nodiscard]] OpGroup expert_group() const;       // exchanges tokens
+  [[nodiscard]] OpGroup expert_data_group() const;  // shares an expert's weights
   [[nodiscard]] OpGroup pipeline_group() const;
   // "tensor 4 x pipeline 4 (interleave 5) x context 2 x data 2"
   [[nodiscard]] std::string layout() const;
 };
 
-// `job` is resolved against `cluster`. Reports everything that is wrong.
+// `job` is resolved against `cluster`. Reports all problems.
 [[nodiscard]] std::optional<TrainingPlan> plan_training(const model::JobSpec& job, const model::Cluster& cluster,
                                                         Diagnostics& diagnostics);
 
