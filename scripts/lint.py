@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """scripts/lint.py [--all]: runs clang-tidy on the sources of src/ (tests and benchmarks aside).
 
-Checks what has changed since the commit named in scripts/lint-baseline, for which the whole tree passed: each changed
-source, and for each changed header one source that includes it. --all checks every source (a changed header can bring a
+Checks what has changed since the commit named in scripts/lint-baseline, for which the whole tree passed: each source
+whose code has changed, and for each such header one source that includes it. --all checks every source (a changed header can bring a
 finding to a source that is as it was), and names the commit in scripts/lint-baseline when all pass and nothing is left
 uncommitted.
 
@@ -33,6 +33,11 @@ BUNDLES = ROOT / "build" / "tidy"
 BASELINE = ROOT / "scripts" / "lint-baseline"
 PASSED = pathlib.Path(os.environ.get("WEFT_TIDY_CACHE") or pathlib.Path.home() / ".cache" / "weft" / "tidy")
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+# A comment, or a text that could look like one. A quote after a digit or letter separates digits: 10'000.
+COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+READ_COMMENT = re.compile(r"NOLINT|namespace|=\s*\*/|clang-format")  # those that clang-tidy reads
+
 
 def reached_paths(source):
     """The file and every header under src/ that it includes, directly or not."""
@@ -61,6 +66,25 @@ def git(*arguments):
     return done.stdout.split("\n")[:-1] if done.returncode == 0 else None
 
 
+def code_of(text):
+    """A source without white space and comments, except those that clang-tidy reads."""
+    def kept(match):
+        found = match.group(0)
+        return found if not found.startswith(("//", "/*")) or READ_COMMENT.search(found) else ""
+    return re.sub(r"\s+", "", COMMENT_OR_TEXT.sub(kept, text))
+
+
+def changed_code(baseline, names):
+    """Those of the files whose code has changed; comments have no findings."""
+    changed = []
+    for name in names:
+        old = subprocess.run(["git", "-C", str(ROOT), "show", f"{baseline}:{name}"], capture_output=True, check=False)
+        new = ROOT / name
+        if old.returncode != 0 or not new.is_file() or code_of(old.stdout.decode()) != code_of(new.read_text()):
+            changed.append(name)
+    return changed
+
+
 def changed_sources(sources):
     """The sources to check for what has changed since the baseline; all where that cannot be told."""
     baseline = BASELINE.read_text().split()[0] if BASELINE.is_file() else ""
@@ -69,7 +93,7 @@ def changed_sources(sources):
     if tracked is None or untracked is None or ".clang-tidy" in tracked:
         print("clang-tidy: no baseline to compare with, so every source is checked")
         return sources
-    changed = {ROOT / name for name in tracked + untracked}
+    changed = {ROOT / name for name in changed_code(baseline, tracked) + untracked}
     wanted = [source for source in sources if source in changed]
     covered = set()
     for source in wanted:
