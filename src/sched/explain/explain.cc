@@ -356,7 +356,7 @@ std::string start_text(const Scheduler& scheduler, const Explanation& result) {
       }
       return fmt::format(
           "; starts {}{}{}", text_of_wait(result.expected, result.now),
-          result.known == Known::planned ? " as planned" : "if all running jobs run until their time limits",
+          result.known == Known::planned ? " as planned" : " if all running jobs run until their time limits",
           last == nullptr ? "" : ", when job " + scheduler.record(last->job).job.name + " ends");
     }
     case Known::never:

@@ -112,6 +112,22 @@ TEST(Explain, QuotaReportsTheMissingAmount) {
   EXPECT_EQ(tasks->to, "1");
 }
 
+// Without reservations the start is a forecast: 1000 s of the running job less the 10 s that it has run.
+TEST(Explain, ForecastNamesItsAssumption) {
+  Policy policy;
+  policy.backfill = Backfill::greedy;
+  Scheduler scheduler(machine_of(8), policy);
+  (void)scheduler.submit(job_of("small", 1, 8, 1'000), {});
+  (void)scheduler.decide({});
+  const Moment now(seconds(10).count());
+  const JobId big = scheduler.submit(job_of("big", 8, 8, 100), now);
+  (void)scheduler.decide(now);
+  const Explanation why = explain(scheduler, big, now);
+  EXPECT_EQ(why.known, Known::forecast);
+  EXPECT_THAT(why.sentence, HasSubstr("starts in 16 min 30 s if all running jobs run until their time limits, when job "
+                                      "small ends"));
+}
+
 TEST(Explain, ShorterLimitFitsBeforeTheReservation) {
   Policy policy;
   policy.order = Order::fifo;
