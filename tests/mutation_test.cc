@@ -243,7 +243,7 @@ TEST_P(Mutation, EveryMutantThatMattersIsCaught) {
     if (!outcome.found.empty()) fate = outcome.found.front().substr(0, 5);
     ++fates[fate.size() == 5 ? "caught by a rule" : fate];
     if (fate == "MISSED") {
-      ADD_FAILURE() << "nobody noticed: " << file << ":" << mutant.line << ": " << mutant.change
+      ADD_FAILURE() << "not detected: " << file << ":" << mutant.line << ": " << mutant.change
                     << "   in: " << mutant.shown;
     }
     if (report.is_open()) {

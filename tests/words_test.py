@@ -42,7 +42,7 @@ class Tree(unittest.TestCase):
             self.assertIn(part, out + errors)
 
     def test_what_a_pattern_needs_is_in_what_it_matches(self):
-        for pattern, text in [(r"\bnobody\b", "Nobody"), (r"\b(mend|mends)\b", "he MENDS"), (r"\bmakes? no sense\b", "make no sense"),
+        for pattern, text in [(r"\bword\b", "Word"), (r"\b(term|terms)\b", "two TERMS"), (r"\bmakes? no sense\b", "make no sense"),
                               (r"\bstand(s|ing)? in (for|the place)\b", "stand in for"), (r"\(row [A-I][0-9]+\)", "(row H3)"),
                               (r"\b(GPUs|ports) a (rail|rack)\b", "8 GPUs a rack"), (r"\b(kilo|centi)?metres?\b", "metre"),
                               (r"(utilis|optimis)(e|ed)", "Utilised")]:

@@ -13,7 +13,7 @@ namespace weft::lease {
 std::string_view to_text(LeaseOwner owner) {
   switch (owner) {
     case LeaseOwner::none:
-      return "nobody";  // stored in journals (words: allow)
+      return "none";
     case LeaseOwner::slurm:
       return "slurm";
     case LeaseOwner::kubernetes:
@@ -21,7 +21,7 @@ std::string_view to_text(LeaseOwner owner) {
     case LeaseOwner::weft:
       return "weft";
   }
-  return "nobody";  // stored in journals (words: allow)
+  return "none";
 }
 
 bool is_sound(const GpuSet& set) {

@@ -18,7 +18,7 @@ namespace weft::check {
 
 enum class Flow : std::uint8_t { nccl, ucx, nvmeof };
 enum class StepVerdict : std::uint8_t { ok, warning, lossy, unmarked, unknown };
-enum class SaidBy : std::uint8_t { file, intent, vendor, nobody };
+enum class SaidBy : std::uint8_t { file, intent, vendor, none };
 
 [[nodiscard]] std::string_view to_text(Flow flow);
 [[nodiscard]] std::string_view to_text(StepVerdict verdict);
@@ -59,7 +59,7 @@ struct TraceStep {
   std::string path;    // the deciding object, in its own dialect
   SourceLocation place;
   SourceLocation near;  // the port, template or job, if no line decides
-  SaidBy said_by = SaidBy::nobody;
+  SaidBy said_by = SaidBy::none;
   StepVerdict verdict = StepVerdict::ok;
   Cause cause = Cause::none;
 };

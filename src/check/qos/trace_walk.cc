@@ -79,7 +79,7 @@ class Walk {
     out.path = by.path;
     out.place = by.place;
     out.near = near_;
-    out.said_by = !by.known() ? SaidBy::nobody : intent ? SaidBy::intent : by.given() ? SaidBy::file : SaidBy::vendor;
+    out.said_by = !by.known() ? SaidBy::none : intent ? SaidBy::intent : by.given() ? SaidBy::file : SaidBy::vendor;
     if (!by.known()) out.verdict = StepVerdict::unknown;
     leg_.steps.push_back(std::move(out));
     return leg_.steps.back();

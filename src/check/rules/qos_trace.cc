@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
-#include <map>
 #include <set>
 
 #include "base/host_range.h"
@@ -15,135 +13,17 @@
 #include "check/qos/lossless_ports.h"
 #include "check/qos/trace_ends.h"
 #include "check/rules/qos.h"
+#include "check/rules/trace_report.h"
 #include "model/lossless.h"
 
 namespace weft::check {
 
 namespace {
 
-using Causes = std::initializer_list<Cause>;
-
-// The step at which a leg leaves its class: for data the first that drops, else the first that does not mark.
-const TraceStep* find_deciding_step(const TraceLeg& leg) {
-  if (leg.notice) {
-    const TraceStep* warning = leg.first(StepVerdict::warning);
-    return warning;
-  }
-  const TraceStep* lossy = leg.first(StepVerdict::lossy);
-  return lossy != nullptr ? lossy : leg.first(StepVerdict::unmarked);
-}
-
-const TraceStep* marking(const TraceLeg& leg) {
-  return leg.marked < leg.steps.size() ? &leg.steps[leg.marked] : nullptr;
-}
-
-bool only_intent(const TraceLeg& leg, const TraceStep& step) {
-  const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
-  return step.said_by == SaidBy::intent && (marked == nullptr || marked->said_by == SaidBy::intent);
-}
-
-SourceLocation place_of(const TraceStep& step) { return step.place.known() ? step.place : step.near; }
-
-// All devices that run the file of the deciding line, so a template for a hundred leaves is one finding.
-std::string subject_of(const CheckInput& input, const TraceStep& step) {
-  std::string own = step.device.empty() ? step.hop : step.device;
-  if (!input.has_cluster() || step.said_by == SaidBy::intent) return own;
-  const FileId file = place_of(step).file;
-  for (const config::SwitchConfig& config : input.config().switches) {
-    if (config.file != file) continue;
-    std::vector<std::string> names;
-    for (const model::DeviceId id : devices_of(input.cluster(), input.config(), config)) {
-      names.push_back(input.cluster().name_of(id));
-    }
-    if (std::find(names.begin(), names.end(), own) != names.end()) return fold_hosts(std::move(names));
-  }
-  return own;
-}
-
-// One finding per cause (and, for class maps, per pair of DSCP and class).
-class Reporter {
- public:
-  explicit Reporter(const CheckInput& input) : input_(input) {}
-
-  void add(const TraceLeg& leg, const TraceStep& step, const TraceStep& at, const std::string& message) {
-    const SourceLocation place = place_of(at);
-    const std::string subject = subject_of(input_, at);
-    if (!seen_.insert({place.file, place.line, place.column, subject, step.cause}).second) return;
-    std::vector<Finding::Related> related;
-    const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
-    if (marked != nullptr && place_of(*marked) != place) {
-      related.push_back({place_of(*marked), fmt::format("{}: {} {}", marked->hop, marked->what, marked->value)});
-    }
-    if (place_of(step) != place) {
-      related.push_back({place_of(step), fmt::format("{}: {} {}", step.hop, step.what, step.value)});
-    }
-    const std::string value = step.cause == Cause::class_lossy ? step.value : "";
-    found_.add(fmt::format("{} {} {}", static_cast<int>(step.cause), at.what, value), subject, place, message,
-               std::move(related));
-  }
-  void report(Report& report) const { found_.report(report); }
-
- private:
-  const CheckInput& input_;
-  FindingGroups found_;
-  std::set<std::tuple<FileId, std::uint32_t, std::uint16_t, std::string, Cause>> seen_;
-};
-
-std::string describe_cause(const TraceLeg& leg, const TraceStep& step) {
-  return fmt::format("{} ({} from {} to {}, at {})", step.why, leg.notice ? "notifications" : "data", leg.from, leg.to,
-                     step.hop);
-}
-
-// The DSCP that the cluster file specifies for the leg's packets, -1 without one.
-int find_expected_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
-  if (!trace.has_fabric) return -1;
-  const model::QosSpec& qos = *input.cluster().data_fabric_spec(trace.fabric).qos;
-  return static_cast<int>(leg.notice ? *qos.cnp_dscp : *qos.dscp);
-}
-
-// The line to change: the marking if it is configured and differs from the cluster file, else the step itself.
-const TraceStep& line_to_change(const CheckInput& input, const Trace& trace, const TraceLeg& leg,
-                                const TraceStep& step) {
-  const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
-  const bool wrong = trace.has_fabric && leg.dscp != find_expected_dscp(input, trace, leg);
-  return leg.notice && wrong && marked->said_by != SaidBy::intent ? *marked : step;
-}
-
-// Legs whose deciding step has one of the causes.
-void report_causes(const CheckInput& input, Report& report, Causes causes) {
-  Reporter reporter(input);
-  for (const Trace& trace : input.traces().all()) {
-    for (const TraceLeg& leg : trace.legs) {
-      const TraceStep* step = find_deciding_step(leg);
-      if (step == nullptr || only_intent(leg, *step)) continue;
-      if (std::find(causes.begin(), causes.end(), step->cause) == causes.end()) continue;
-      reporter.add(leg, *step, line_to_change(input, trace, leg, *step), describe_cause(leg, *step));
-    }
-  }
-  reporter.report(report);
-}
-
-// Steps with a cause anywhere on a leg that otherwise stays in its class.
-void report_steps(const CheckInput& input, Report& report, Cause cause) {
-  Reporter reporter(input);
-  for (const Trace& trace : input.traces().all()) {
-    for (const TraceLeg& leg : trace.legs) {
-      if (leg.first(StepVerdict::lossy) != nullptr) continue;
-      for (const TraceStep& step : leg.steps) {
-        if (step.cause == cause && step.said_by != SaidBy::intent)
-          reporter.add(leg, step, step, describe_cause(leg, step));
-      }
-    }
-  }
-  reporter.report(report);
-}
-
-// --- marking against class
-
 enum class Blamed { job, nic, network };
 
 Blamed blame(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
-  const TraceStep* marked = marking(leg);
+  const TraceStep* marked = marking_step(leg);
   if (marked == nullptr || marked->said_by == SaidBy::intent) return Blamed::network;
   if (leg.dscp == find_expected_dscp(input, trace, leg)) return Blamed::network;
   return marked->what == "default ToS" ? Blamed::nic : Blamed::job;
@@ -159,13 +39,13 @@ bool one_way(const Trace& trace) {
 }
 
 void report_class(const CheckInput& input, Report& report, Blamed wanted) {
-  Reporter reporter(input);
+  TraceReporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
     if (one_way(trace)) continue;
     for (const TraceLeg& leg : trace.legs) {
       const TraceStep* step = find_deciding_step(leg);
       if (leg.notice || step == nullptr || step->cause != Cause::class_lossy || only_intent(leg, *step)) continue;
-      const TraceStep* marked = marking(leg);
+      const TraceStep* marked = marking_step(leg);
       if (marked != nullptr && marked->cause == Cause::application_unmarked) continue;  // QO033
       if (blame(input, trace, leg) != wanted) continue;
       const TraceStep& at = wanted == Blamed::network || marked == nullptr ? *step : *marked;
@@ -203,7 +83,7 @@ void check_traced_switch_class(const CheckInput& input, Report& report) {
 }
 
 void check_traced_direction(const CheckInput& input, Report& report) {
-  Reporter reporter(input);
+  TraceReporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
     if (!one_way(trace)) continue;
     const TraceLeg& bad = trace.legs[trace.legs[0].first(StepVerdict::lossy) != nullptr ? 0 : 1];
@@ -287,7 +167,7 @@ void check_traced_pfc_mismatch(const CheckInput& input, Report& report) {
   report_causes(input, report, {Cause::priority_mismatch});
 }
 void check_traced_dscp_rewrite(const CheckInput& input, Report& report) {
-  Reporter reporter(input);
+  TraceReporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
     for (const TraceLeg& leg : trace.legs) {
       for (const TraceStep& step : leg.steps) {

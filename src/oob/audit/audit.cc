@@ -162,12 +162,12 @@ const AuditRule& rule_named(std::string_view id) {
 class Folder {
  public:
   void add(const Finding& finding, std::uint32_t target) {
-    rows_[{finding.severity, finding.rule, finding.what, finding.mend}].push_back(target);
+    rows_[{finding.severity, finding.rule, finding.what, finding.fix}].push_back(target);
   }
-  void add(std::string_view id, const std::string& what, const std::string& mend,
+  void add(std::string_view id, const std::string& what, const std::string& fix,
            const std::vector<std::uint32_t>& targets) {
     const AuditRule& rule = rule_named(id);
-    for (const std::uint32_t target : targets) add({&rule, rule.severity, what, mend}, target);
+    for (const std::uint32_t target : targets) add({&rule, rule.severity, what, fix}, target);
   }
 
   [[nodiscard]] std::vector<FoldedFinding> take() {
@@ -183,7 +183,7 @@ class Folder {
       if (a.finding.severity != b.finding.severity) return a.finding.severity < b.finding.severity;
       if (a.finding.rule->id != b.finding.rule->id) return a.finding.rule->id < b.finding.rule->id;
       if (a.targets.size() != b.targets.size()) return a.targets.size() > b.targets.size();
-      return std::tie(a.finding.what, a.finding.mend) < std::tie(b.finding.what, b.finding.mend);
+      return std::tie(a.finding.what, a.finding.fix) < std::tie(b.finding.what, b.finding.fix);
     });
     return findings;
   }
@@ -202,13 +202,13 @@ void add_identity_findings(const Fleet& fleet, const model::Cluster* cluster, co
     folder.add("OB050", fmt::format("have the same {} ({})", shared.kind, shared.value),
                "find the wrong cable or address: weft show cables CLUSTER", shared.targets);
   }
-  const std::string mend = "weft oob inventory CLUSTER HOSTS --probe; change the cluster file or the machine";
+  const std::string fix = "weft oob inventory CLUSTER HOSTS --probe; change the cluster file or the machine";
   for (const OddOneOut& odd : odd_ones_out(fleet.inventory, identities))
-    folder.add("OB051", odd.what, mend, {odd.target});
+    folder.add("OB051", odd.what, fix, {odd.target});
   if (cluster == nullptr) return;
   for (const auto& [target, identity] : identities) {
     const std::string what = model_mismatch(*cluster, fleet.inventory.targets()[target], identity);
-    if (!what.empty()) folder.add("OB051", what, mend, {target});
+    if (!what.empty()) folder.add("OB051", what, fix, {target});
   }
 }
 
@@ -355,14 +355,14 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
                    {.key = "count", .title = "Count", .align = Column::Align::right},
                    {.key = "devices", .title = "Devices"},
                    {.key = "what", .title = "Finding"},
-                   {.key = "mend", .title = "Fix"}};  // a JSON key that scripts read (words: allow)
+                   {.key = "fix", .title = "Fix"}};
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);
-    const std::string mend =
-        replace_all(replace_all(row.finding.mend, "HOSTS", shell_quote(devices)), "CLUSTER", shell_quote(cluster_file));
+    const std::string fix =
+        replace_all(replace_all(row.finding.fix, "HOSTS", shell_quote(devices)), "CLUSTER", shell_quote(cluster_file));
     table.rows.push_back({severity_word(row.finding.severity), Cell(row.finding.rule->id),
                           Cell(row.finding.rule->title), static_cast<std::uint64_t>(row.targets.size()), devices,
-                          row.finding.what, mend});
+                          row.finding.what, fix});
   }
   const bool sound = table.rows.empty();
   document.sections.emplace_back(std::move(table));

@@ -68,13 +68,13 @@ struct AuditRule {
 };
 [[nodiscard]] const std::vector<AuditRule>& audit_rules();
 
-// One finding on one device. In `mend`, HOSTS is a placeholder for the devices of the row and CLUSTER for the cluster
+// One finding on one device. In `fix`, HOSTS is a placeholder for the devices of the row and CLUSTER for the cluster
 // file.
 struct Finding {
   const AuditRule* rule = nullptr;
   Severity severity = Severity::error;  // the rule's, except for advisories, which have their own
   std::string what;
-  std::string mend;
+  std::string fix;
 };
 [[nodiscard]] std::vector<Finding> findings_of(const Target& device, const DeviceFacts& facts,
                                                const AuditPolicy& policy);

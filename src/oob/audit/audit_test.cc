@@ -67,7 +67,7 @@ TEST_F(AuditRulesTest, UnreportedSettingsAreNoFindings) {
 TEST_F(AuditRulesTest, IpmiReportedOnIsAFinding) {
   facts_.settings->ipmi_over_lan = true;
   EXPECT_EQ(only().rule->id, "OB025");
-  EXPECT_EQ(only().mend, "weft oob settings CLUSTER HOSTS --ipmi off");
+  EXPECT_EQ(only().fix, "weft oob settings CLUSTER HOSTS --ipmi off");
 }
 
 TEST_F(AuditRulesTest, IpmiObservedOnIsAFinding) {
@@ -81,7 +81,7 @@ TEST_F(AuditRulesTest, IpmiAsTheOnlyAccessIsNotDisabled) {
   device_.endpoint.protocol = Protocol::ipmi;
   facts_.settings->ipmi_over_lan = true;
   EXPECT_EQ(only().rule->id, "OB025");
-  EXPECT_THAT(only().mend, Not(HasSubstr("--ipmi off")));
+  EXPECT_THAT(only().fix, Not(HasSubstr("--ipmi off")));
 }
 
 TEST_F(AuditRulesTest, CipherSuites) {
@@ -107,7 +107,7 @@ TEST_F(AuditRulesTest, HttpHostInterfaceFirewallAndTime) {
   facts_.settings->host_interface = false;
   facts_.settings->firewall->clear();
   EXPECT_EQ(only().rule->id, "OB029");
-  EXPECT_EQ(only().mend, "weft oob settings CLUSTER HOSTS --allow 10.128.0.16/32");
+  EXPECT_EQ(only().fix, "weft oob settings CLUSTER HOSTS --allow 10.128.0.16/32");
   facts_.settings->firewall->push_back("10.0.0.0/8");
   facts_.settings->ntp->clear();
   EXPECT_EQ(only().rule->id, "OB043");
@@ -116,7 +116,7 @@ TEST_F(AuditRulesTest, HttpHostInterfaceFirewallAndTime) {
 TEST_F(AuditRulesTest, Syslog) {
   facts_.settings->syslog->clear();
   EXPECT_EQ(only().rule->id, "OB019");
-  EXPECT_EQ(only().mend, "weft oob settings CLUSTER HOSTS --log-to 10.128.0.10");
+  EXPECT_EQ(only().fix, "weft oob settings CLUSTER HOSTS --log-to 10.128.0.10");
   facts_.settings->syslog = std::vector<std::string>{"udp://10.9.9.9:514"};
   EXPECT_EQ(only().rule->id, "OB042");
   facts_.settings->syslog->push_back("tls://10.128.0.10:6514");
@@ -153,7 +153,7 @@ TEST_F(AuditRulesTest, FactoryLogins) {
   facts_.stored_default = false;
   facts_.open_to = "ADMIN";
   EXPECT_EQ(only().rule->id, "OB023");
-  EXPECT_THAT(only().mend, HasSubstr("--disable ADMIN"));
+  EXPECT_THAT(only().fix, HasSubstr("--disable ADMIN"));
 }
 
 TEST_F(AuditRulesTest, UnreachableOrRefused) {
@@ -196,12 +196,12 @@ TEST_F(AuditRulesTest, Firmware) {
   policy_.advisories = {advisory};
   EXPECT_EQ(only().rule->id, "OB045");
   EXPECT_EQ(only().severity, Severity::warning);  // the advisory's own severity
-  EXPECT_THAT(only().mend, HasSubstr("https://example.org"));
+  EXPECT_THAT(only().fix, HasSubstr("https://example.org"));
   policy_.advisories[0].affects[0] = {{"*"}, "", FirmwareScope::any, {}, true};
   EXPECT_THAT(rules(), IsEmpty());  // IPMI is off
   facts_.settings->ipmi_over_lan = true;
   EXPECT_THAT(rules(), ElementsAre("OB025", "OB045"));
-  EXPECT_THAT(findings_of(device_, facts_, policy_).back().mend, HasSubstr("--ipmi off"));
+  EXPECT_THAT(findings_of(device_, facts_, policy_).back().fix, HasSubstr("--ipmi off"));
   facts_.settings->ipmi_over_lan = false;
   policy_.advisories = {advisory};
   facts_.identity->firmware = "1.5";

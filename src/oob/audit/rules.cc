@@ -46,9 +46,9 @@ class Judge {
   }
 
  private:
-  void add(std::string_view id, std::string what, std::string mend) {
+  void add(std::string_view id, std::string what, std::string fix) {
     const AuditRule& of = rule(id);
-    found_.push_back({&of, of.severity, std::move(what), std::move(mend)});
+    found_.push_back({&of, of.severity, std::move(what), std::move(fix)});
   }
 
   void reach() {

@@ -140,10 +140,10 @@ Result<std::vector<DeviceEnding>> disable_user(const Fleet& fleet, std::span<con
       fleet, order, targets,
       [&](OpenBmc& open, std::uint32_t target, ActionLog& log) { return Disabler(open, target, name).run(log); });
   if (!endings.ok()) return endings;
-  const bool nobody = std::all_of(endings->begin(), endings->end(), [](const DeviceEnding& ending) {
+  const bool no_account = std::all_of(endings->begin(), endings->end(), [](const DeviceEnding& ending) {
     return ending.ending == Ending::already && ending.what == kNoAccount;
   });
-  if (nobody) return Error{ErrorCode::not_found, fmt::format("no device has an account `{}`", told(name)), {}};
+  if (no_account) return Error{ErrorCode::not_found, fmt::format("no device has an account `{}`", told(name)), {}};
   return endings;
 }
 

@@ -166,7 +166,7 @@ Document rescue_plan_document(const RescuePlan& plan, const RescueHosts& hosts) 
     if (!step.needs.empty()) needs += (needs.empty() ? "" : "; ") + describe(step.needs, kBrief);
     table.rows.push_back(
         {++number, step.id, step.title, needs, describe(step.skip_if, kBrief),
-         step.nobody ? std::string("nothing: this cluster has no such device") : describe(step.action, kBrief),
+         step.absent ? std::string("nothing: this cluster has no such device") : describe(step.action, kBrief),
          step.action.hosts.empty() ? std::string() : fold_hosts(step.action.hosts), step.way,
          describe(step.expect, kBrief),
          step.within.count() == 0 ? Cell() : Cell(step.within.count() / 1'000'000'000, weft::to_text(step.within)),

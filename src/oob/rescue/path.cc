@@ -56,7 +56,7 @@ class PathJudge {
     if (jumps_.empty())
       add(RescueSeverity::warning, "", "the cluster file has no jump host: the path from outside is not verified");
     for (RescueStep& step : plan_.steps) {
-      if (step.nobody) continue;
+      if (step.absent) continue;
       step_ = step.id;
       judge_action(step.action);
       for (const RescueCheck& check : step.needs) judge_precondition(check);

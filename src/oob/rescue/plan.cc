@@ -299,7 +299,7 @@ class RescuePlanner {
     out.danger = step.danger;
     out.repeat_safe = step.repeat_safe;
     out.skip_if = resolve(step.skip_if);
-    out.nobody = out.action.needs_hosts() && out.action.targets.empty();
+    out.absent = out.action.needs_hosts() && out.action.targets.empty();
     return out;
   }
 
@@ -308,7 +308,7 @@ class RescuePlanner {
     std::set<std::uint32_t> felt;
     Duration longest_back(0);
     for (const RescueStep& step : plan_.steps) {
-      if (step.nobody) continue;
+      if (step.absent) continue;
       if (!step.needs.empty()) plan_.longest += kRescueNeedsLimit;
       plan_.longest += std::max(step.within, step.action.kind == RunbookDo::wait ? step.action.time : Duration(0));
       if (step.action.kind == RunbookDo::confirm) ++plan_.people;
@@ -374,7 +374,7 @@ bool RescuePlan::refused() const {
 }
 
 bool RescuePlan::dangerous() const {
-  return std::any_of(steps.begin(), steps.end(), [](const RescueStep& step) { return step.danger && !step.nobody; });
+  return std::any_of(steps.begin(), steps.end(), [](const RescueStep& step) { return step.danger && !step.absent; });
 }
 
 const RescueStep* RescuePlan::find(std::string_view id) const {

@@ -71,7 +71,7 @@ struct RescueStep {
   bool danger = false;
   bool repeat_safe = true;
   std::vector<RescueCheck> skip_if{};
-  bool nobody = false;  // this cluster has no such device: the step is skipped
+  bool absent = false;  // this cluster has no such device: the step is skipped
   std::string way{};    // out-of-band leaves that its hosts are connected to
 };
 

@@ -52,7 +52,7 @@ RescueRunner::Next RescueRunner::over(const RescueStep& step) {
 }
 
 RescueRunner::Next RescueRunner::start(const RescueStep& step) {
-  if (step.nobody) return close(step, RescueOutcome::skipped, "this cluster has no such device");
+  if (step.absent) return close(step, RescueOutcome::skipped, "this cluster has no such device");
   tell(fmt::format("{}: {}", step.id, step.title));
   RescueChecker checker(hands_, clock_, *folder_, record_);
   if (!step.skip_if.empty()) {
