@@ -12,6 +12,19 @@ add_library(weft_libyaml INTERFACE IMPORTED)
 set_target_properties(weft_libyaml PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${WEFT_YAML_INCLUDE}" INTERFACE_LINK_LIBRARIES "${WEFT_YAML_LIBRARY}")
 
+# SQLite keeps the journal of the control plane (docs/adr/0023-control-plane.md).
+find_path(WEFT_SQLITE_INCLUDE sqlite3.h REQUIRED)
+find_library(WEFT_SQLITE_LIBRARY sqlite3 REQUIRED)
+add_library(weft_sqlite INTERFACE IMPORTED)
+set_target_properties(weft_sqlite PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES "${WEFT_SQLITE_INCLUDE}" INTERFACE_LINK_LIBRARIES "${WEFT_SQLITE_LIBRARY}")
+
+# Boost.Asio and Beast, headers only: the HTTP server of the control plane.
+find_path(WEFT_BOOST_INCLUDE boost/beast.hpp REQUIRED)
+add_library(weft_boost INTERFACE IMPORTED)
+set_target_properties(weft_boost PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${WEFT_BOOST_INCLUDE}"
+  INTERFACE_LINK_LIBRARIES Threads::Threads)
+
 # FreeIPMI has no CMake package and is under the GPL: see docs/adr/0017-out-of-band.md for what that means to binaries.
 if(WEFT_IPMI)
   find_path(WEFT_FREEIPMI_INCLUDE freeipmi/freeipmi.h REQUIRED)

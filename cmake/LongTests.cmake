@@ -24,6 +24,7 @@ set(WEFT_LONG_TESTS
   LeaseRandom.*
   Lifeline.AHundredThousandGpus
   LifePage.AThinnedTimelineKeepsThePageSmallAndSaysSo
+  LongSimulation.*
   LossMeter.AgreesWithTakingThingsAway
   Nxos.HugeRangesStayBounded
   PackBound.IsNeverBelowTheBestChoice

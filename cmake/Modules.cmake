@@ -7,7 +7,7 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim cli)
+set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim store world serve cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
 set(WEFT_PLAIN_MODULES design check cli)
@@ -75,6 +75,11 @@ weft_module(oob base model)
   weft_submodule(oob audit credentials bmc redfish manage)
   weft_submodule(oob rescue durable journal bmc console power switches)
 weft_module(bmcsim base oob)
+weft_module(store base)
+weft_module(control base model sched lease)
+weft_module(world base sched lease store control)
+  weft_submodule(world core)
+  weft_submodule(world sim core)
 weft_module(cli ALL)
   weft_submodule(cli framework)
   weft_submodule(cli about framework)
@@ -90,6 +95,7 @@ weft_module_sources(oob SOURCES ${WEFT_RUNBOOKS_SOURCE} LINK CURL::libcurl OpenS
 if(WEFT_IPMI)
   weft_module_sources(oob LINK weft_freeipmi DEFINE WEFT_HAS_IPMI=1)
 endif()
+weft_module_sources(store LINK weft_sqlite)
 weft_module_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 
 weft_finish_modules()

@@ -94,6 +94,29 @@ JobId Scheduler::submit(Job job, Moment now) {
   return id;
 }
 
+JobId Scheduler::adopt(Job job, Placement placement, Charge charge, Moment queued, Moment started, Moment now) {
+  const JobId id = submit(std::move(job), now);
+  JobRecord& record = jobs_[index_of(id)];
+  record.queued = queued;
+  for (const Slot& slot : placement.slots) {
+    const std::uint32_t n = index_of(slot.node);
+    if (spare_[n] == 0) continue;  // it was a replacement for a lost node
+    spare_[n] = 0;
+    used_spares_.push_back(slot.node);
+    state_.set_up(slot.node, true);
+  }
+  start_job({id, std::move(placement), charge, false, Level::cluster}, now);
+  ends_.erase({record.ends(), id});
+  record.started = started;
+  record.checkpointed = started;
+  ends_.emplace(record.ends(), id);
+  return id;
+}
+
+void Scheduler::restore_use(std::string_view tenant, double gpu_seconds, Moment at) {
+  tenants_.restore_use(tenants_.id_of(tenant), gpu_seconds, at);
+}
+
 void Scheduler::enqueue(JobId id) {
   JobRecord& record = jobs_[index_of(id)];
   dirty_ = true;

@@ -112,6 +112,10 @@ class Scheduler {
   void node_down(NodeId node, Moment now);        // does not touch the jobs on it: see repair()
   void node_up(NodeId node, Moment now);
 
+  // A job that runs already: it was started under another scheduler (before a restart of the controller). Its slots
+  // must be free; they may be on nodes that are down. `queued` is when its wait began, `started` when this run did.
+  JobId adopt(Job job, Placement placement, Charge charge, Moment queued, Moment started, Moment now);
+
   Decisions decide(Moment now);
 
   // A node is lost: handles each job on it. Moves the lost tasks to spares or free nodes that preserve the job's
@@ -122,11 +126,16 @@ class Scheduler {
     std::vector<JobId> requeued;
   };
   Repair repair(std::span<const NodeId> lost, Moment now);
+  // The same for one job whose nodes are down: it gets replacements, shrinks or waits again. Returns whether it still
+  // has a placement, the one in record(). For callers that must first see that nothing of the job runs anymore.
+  bool repair_job(JobId id, Moment now);
 
   // Current state.
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] const Machine& machine() const { return state_.machine(); }
   [[nodiscard]] const Tenants& tenants() const { return tenants_; }
+  // Restores a tenant's decayed usage (GPU-seconds at `at`), as decayed_use() returned it before a restart.
+  void restore_use(std::string_view tenant, double gpu_seconds, Moment at);
   // An unused spare: it accepts no tasks although it is healthy.
   [[nodiscard]] bool kept_aside(NodeId node) const { return spare_[index_of(node)] != 0; }
   // Failed nodes; State::nodes_down() also counts spares.
@@ -317,6 +326,8 @@ class Scheduler {
   [[nodiscard]] bool becomes_spare(NodeId node);
   [[nodiscard]] std::vector<Slot> place_anew(const JobRecord& record);
   void move_job(JobId id, std::vector<Slot> slots);
+  bool repair_one(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
+  void use_lost_spare(NodeId node);
   bool swap_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
   bool shrink_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
 

@@ -210,10 +210,7 @@ Scheduler::Repair Scheduler::repair(std::span<const NodeId> lost, Moment now) {
   std::vector<JobId> jobs;
   for (const NodeId node : lost) {
     is_lost[index_of(node)] = 1;
-    if (spare_[index_of(node)] != 0) {  // a node of the same kind becomes a spare when it recovers
-      spare_[index_of(node)] = 0;
-      used_spares_.push_back(node);
-    }
+    use_lost_spare(node);
     node_down(node, now);
     for (const Tenancy& task : state_.tasks_on(node)) jobs.push_back(task.job);
   }
@@ -223,17 +220,45 @@ Scheduler::Repair Scheduler::repair(std::span<const NodeId> lost, Moment now) {
   std::stable_sort(jobs.begin(), jobs.end(),
                    [&](JobId a, JobId b) { return jobs_[index_of(a)].rank() > jobs_[index_of(b)].rank(); });
   for (const JobId id : jobs) {
-    JobRecord& record = jobs_[index_of(id)];
-    if (record.phase != JobPhase::running) continue;  // it is stopping anyway
-    if (swap_lost(id, is_lost, now, repair) || shrink_lost(id, is_lost, now, repair)) continue;
-    release_job(id, now);
-    record.phase = JobPhase::waiting;
-    record.queued = now;
-    ++waiting_;
-    enqueue(id);
-    repair.requeued.push_back(id);
+    if (jobs_[index_of(id)].phase == JobPhase::running) repair_one(id, is_lost, now, repair);  // else it is stopping
   }
   return repair;
+}
+
+// A node of the same kind becomes a spare when it recovers.
+void Scheduler::use_lost_spare(NodeId node) {
+  if (spare_[index_of(node)] == 0) return;
+  spare_[index_of(node)] = 0;
+  used_spares_.push_back(node);
+}
+
+bool Scheduler::repair_one(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair) {
+  if (swap_lost(id, is_lost, now, repair) || shrink_lost(id, is_lost, now, repair)) return true;
+  JobRecord& record = jobs_[index_of(id)];
+  release_job(id, now);
+  record.phase = JobPhase::waiting;
+  record.queued = now;
+  ++waiting_;
+  enqueue(id);
+  repair.requeued.push_back(id);
+  return false;
+}
+
+bool Scheduler::repair_job(JobId id, Moment now) {
+  ++events_;
+  CHECK(now >= now_, "time never goes back");
+  now_ = now;
+  const JobRecord& record = jobs_[index_of(id)];
+  CHECK(record.phase == JobPhase::running, "only a running job can be repaired");
+  std::vector<char> is_lost(machine().nodes().size(), 0);
+  bool any = false;
+  for (const Slot& slot : record.placement.slots) {
+    if (state_.free(slot.node).up) continue;
+    is_lost[index_of(slot.node)] = 1;
+    any = true;
+  }
+  Repair ignored;
+  return !any || repair_one(id, is_lost, now, ignored);
 }
 
 }  // namespace weft::sched

@@ -191,6 +191,13 @@ void Tenants::settle(Tenant& tenant, Moment now) {
   total_use_ = {brought_to(total_use_, total_gpu_milli_, now), now};
 }
 
+void Tenants::restore_use(TenantId id, double gpu_seconds, Moment at) {
+  Tenant& tenant = tenants_[id];
+  settle(tenant, at);
+  total_use_.decayed += gpu_seconds - tenant.use.decayed;
+  tenant.use.decayed = gpu_seconds;
+}
+
 double Tenants::decayed_use(TenantId id, Moment now) const {
   return brought_to(tenants_[id].use, tenants_[id].used.gpu_milli, now);
 }

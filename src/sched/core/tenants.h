@@ -84,6 +84,8 @@ class Tenants {
   // Invariant: no cohort lends more than it has and no tenant is charged beyond its quota.
   [[nodiscard]] bool balanced() const;
 
+  // Sets the decayed usage of a tenant, as decayed_use() returned it at `at`.
+  void restore_use(TenantId id, double gpu_seconds, Moment at);
   // Fair share: GPU-seconds used up to `now`, decayed.
   [[nodiscard]] double decayed_use(TenantId id, Moment now) const;
   // Slurm's classic factor 2^(-use/share), use and share as fractions of the whole; 1: used nothing.

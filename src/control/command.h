@@ -1,0 +1,89 @@
+// Commands from the controller to the world. Each has the operation id that was journaled before it. The world executes
+// a command at most once per operation id and answers with events; it makes no decisions. "Accepted" is never "done":
+// the controller waits for reports.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "control/ids.h"
+#include "control/job_spec.h"
+#include "sched/machine/moment.h"
+#include "sched/machine/resources.h"
+
+namespace weft::control {
+
+// Start one task per slot, in rank order. A node refuses the attempt if its boot id is not the one given here, if the
+// term is over, if the attempt was sealed there, or if it has already started that attempt: a delayed or duplicated
+// command has no effect.
+struct StartAttempt {
+  OperationId operation = 0;
+  Term term = 0;
+  AttemptName name;
+  std::shared_ptr<const JobSpec> spec;
+  std::vector<sched::Slot> slots;
+  std::vector<BootId> boots;       // of the node of each slot
+  std::string checkpoint;          // to restore from, verified; "": start from the beginning
+  std::string checkpoint_path;     // its directory
+  Duration checkpoint_interval{};  // for the environment of the ranks; 0: none
+};
+
+// Stop the attempt on these nodes and seal it there: after the report it does not run and never will. With
+// `checkpoint`, ask it for one first. SIGTERM, then SIGKILL after the grace period.
+struct StopAttempt {
+  OperationId operation = 0;
+  AttemptName name;
+  std::vector<sched::NodeId> nodes;
+  Duration grace{};
+  bool checkpoint = false;
+};
+
+// Ask for a checkpoint now; the attempt keeps running.
+struct RequestCheckpoint {
+  OperationId operation = 0;
+  AttemptName name;
+};
+
+// Verify the checkpoints of a job, newest first, until one is intact: answered by CheckpointVerified.
+struct VerifyCheckpoint {
+  OperationId operation = 0;
+  JobNumber job = 0;
+  std::shared_ptr<const JobSpec> spec;
+};
+
+// Report every attempt on every node: answered by one Inventory. Has no side effect, so it has no operation id.
+struct QueryInventory {
+  Term term = 0;
+};
+
+// Mark a node in the engine as closed for new work, or remove our mark; a mark of someone else is not touched.
+struct CordonNode {
+  OperationId operation = 0;
+  SessionId session = 0;
+  sched::NodeId node{};
+  bool cordon = true;
+};
+
+// Power cycle through the BMC: off, verified off, on.
+struct PowerCycle {
+  OperationId operation = 0;
+  SessionId session = 0;
+  sched::NodeId node{};
+};
+
+// Run the acceptance checks of a node.
+struct ValidateNode {
+  OperationId operation = 0;
+  SessionId session = 0;
+  sched::NodeId node{};
+};
+
+using Command = std::variant<StartAttempt, StopAttempt, RequestCheckpoint, VerifyCheckpoint, QueryInventory, CordonNode,
+                             PowerCycle, ValidateNode>;
+
+// One line for logs: "start 12.1 on 4 nodes".
+[[nodiscard]] std::string describe(const Command& command);
+
+}  // namespace weft::control

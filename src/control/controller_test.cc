@@ -1,0 +1,306 @@
+// The controller, event by event. Faults and their combinations are left to the simulation (world/sim).
+#include "control/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "control/checkpoint_interval.h"
+
+namespace weft::control {
+namespace {
+
+sched::Moment at(std::int64_t seconds) { return sched::Moment(seconds * 1'000'000'000); }
+
+std::shared_ptr<const sched::Machine> machine_of(std::uint32_t count) {
+  std::vector<sched::NodeShape> nodes;
+  std::vector<sched::NodeLabels> labels;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    sched::NodeShape shape;
+    shape.name = "n" + std::to_string(n);
+    shape.cpu = 64'000;
+    shape.memory_mib = 1 << 20;
+    shape.gpus = 8;
+    shape.model = 0;
+    nodes.push_back(shape);
+    labels.push_back({{}, "r" + std::to_string(n / 4), "l", "p"});
+  }
+  return std::make_shared<const sched::Machine>(*sched::Machine::build(nodes, labels, {"gpu"}, {"pool"}));
+}
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    controller = std::make_unique<Controller>(machine_of(8), ControllerOptions{});
+    controller->begin(at(1000), step);
+    report_nodes(1000);
+  }
+
+  void send(const Event& event, std::int64_t seconds) {
+    controller->handle(event, at(seconds), step);
+    controller->decide(at(seconds), step);
+    ASSERT_EQ(controller->error(), "");
+  }
+  void report_nodes(std::int64_t seconds) {
+    Inventory inventory;
+    for (std::uint32_t n = 0; n < 8; ++n) {
+      const auto node = static_cast<sched::NodeId>(n);
+      inventory.nodes.push_back({node, 100 + n, {}, term()});
+      send(NodeReport{node, 100 + n, Health::healthy, {}, at(seconds)}, seconds);
+    }
+    if (seconds == 1000) send(inventory, seconds);
+  }
+  Term term() {
+    for (const Command& command : step.commands) {
+      if (const auto* query = std::get_if<QueryInventory>(&command)) last_term = query->term;
+    }
+    return last_term;
+  }
+  JobNumber submit(std::int32_t tasks, std::int64_t seconds, std::string key = {}) {
+    Request request;
+    request.user = "alice";
+    request.key = std::move(key);
+    request.spec.shape.name = "job";
+    request.spec.shape.tasks = tasks;
+    request.spec.shape.task.gpus = 8;
+    request.spec.shape.grace = sched::seconds(30);
+    request.spec.command = {"/bin/true"};
+    request.spec.restart.max_failures = 1;
+    send(request, seconds);
+    EXPECT_TRUE(step.answers.back().ok) << step.answers.back().text;
+    return step.answers.back().job;
+  }
+  template <class T>
+  const T* last() const {
+    for (auto command = step.commands.rbegin(); command != step.commands.rend(); ++command) {
+      if (const T* found = std::get_if<T>(&*command)) return found;
+    }
+    return nullptr;
+  }
+  template <class T>
+  [[nodiscard]] std::size_t count() const {
+    std::size_t found = 0;
+    for (const Command& command : step.commands) found += std::holds_alternative<T>(command) ? 1U : 0U;
+    return found;
+  }
+  void report_parts(PartPhase phase, std::int32_t code, std::int64_t seconds) {
+    const StartAttempt start = *last<StartAttempt>();
+    for (std::size_t i = 0; i < start.slots.size(); ++i) {
+      send(PartReport{start.name, start.slots[i].node, start.boots[i], phase, phase != PartPhase::running, code, "",
+                      at(seconds)},
+           seconds);
+    }
+  }
+  [[nodiscard]] const Job& job(JobNumber number) const { return *controller->state().find_job(number); }
+
+  std::unique_ptr<Controller> controller;
+  Step step;
+  Term last_term = 0;
+};
+
+TEST_F(ControllerTest, GangRunsToItsEnd) {
+  const JobNumber number = submit(4, 1001);
+  ASSERT_NE(last<StartAttempt>(), nullptr);
+  EXPECT_EQ(last<StartAttempt>()->slots.size(), 4U);
+  EXPECT_EQ(job(number).state, JobState::starting);
+  report_parts(PartPhase::running, 0, 1002);
+  EXPECT_EQ(job(number).state, JobState::running);
+  report_parts(PartPhase::exited, 0, 1100);
+  EXPECT_EQ(controller->state().find_job(number), nullptr);
+  EXPECT_EQ(controller->state().find_ended(number)->state, JobState::done);
+}
+
+TEST_F(ControllerTest, RecordOfAnOperationPrecedesItsCommand) {
+  submit(2, 1001);
+  const OperationId operation = last<StartAttempt>()->operation;
+  EXPECT_TRUE(std::any_of(step.records.begin(), step.records.end(), [&](const Record& record) {
+    return record.kind == RecordKind::attempt_starting && record.operation == operation;
+  }));
+}
+
+TEST_F(ControllerTest, NextAttemptWaitsUntilEveryPartIsSealed) {
+  const JobNumber number = submit(2, 1001);
+  report_parts(PartPhase::running, 0, 1002);
+  const StartAttempt first = *last<StartAttempt>();
+  send(PartReport{first.name, first.slots[0].node, first.boots[0], PartPhase::exited, true, 9, "killed", at(1010)},
+       1010);
+  EXPECT_EQ(job(number).state, JobState::stopping);
+  ASSERT_NE(last<StopAttempt>(), nullptr);
+  EXPECT_EQ(last<StopAttempt>()->nodes, std::vector<sched::NodeId>{first.slots[1].node});
+  for (std::int64_t t = 1015; t < 2000; t += 5) {
+    report_nodes(t);
+    send(Tick{}, t);
+  }
+  EXPECT_EQ(count<StartAttempt>(), 1U) << "no timeout replaces the evidence";
+  send(PartReport{first.name, first.slots[1].node, first.boots[1], PartPhase::absent, false, 0, "", at(2000)}, 2000);
+  EXPECT_EQ(count<StartAttempt>(), 1U) << "absent is not sealed: the start may be on its way";
+  send(PartReport{first.name, first.slots[1].node, first.boots[1], PartPhase::exited, true, 143, "", at(2001)}, 2001);
+  EXPECT_EQ(job(number).failures, 1);
+  send(Tick{}, 2012);
+  EXPECT_EQ(count<StartAttempt>(), 2U);
+  EXPECT_EQ(last<StartAttempt>()->name.attempt, 2U);
+}
+
+TEST_F(ControllerTest, HoldsAJobAfterTooManyFailures) {
+  const JobNumber number = submit(1, 1001);
+  report_parts(PartPhase::exited, 1, 1002);
+  send(Tick{}, 1020);
+  report_parts(PartPhase::exited, 1, 1021);
+  EXPECT_TRUE(job(number).held);
+  EXPECT_NE(job(number).reason.find("2 failures"), std::string::npos) << job(number).reason;
+  Request release;
+  release.kind = RequestKind::release;
+  release.user = "alice";
+  release.job = number;
+  send(release, 1100);
+  EXPECT_FALSE(job(number).held);
+  EXPECT_EQ(count<StartAttempt>(), 3U);
+}
+
+TEST_F(ControllerTest, NodeFailuresDoNotCount) {
+  const JobNumber number = submit(1, 1001);
+  for (int i = 0; i < 5; ++i) {
+    report_parts(PartPhase::running, 0, 1002 + 2000 * i);
+    const StartAttempt start = *last<StartAttempt>();
+    const sched::NodeId node = start.slots[0].node;
+    const std::int64_t now = 1003 + 2000 * i;
+    send(NodeReport{node, 5000U + static_cast<BootId>(i), Health::healthy, {}, at(now)}, now);
+    for (std::int64_t t = now; t < now + 1999; t += 20) {
+      for (std::uint32_t n = 0; n < 8; ++n) {
+        send(NodeReport{static_cast<sched::NodeId>(n), 0, Health::healthy, {}, at(t)}, t);
+        const Node& known = controller->state().node(static_cast<sched::NodeId>(n));
+        send(NodeReport{static_cast<sched::NodeId>(n), known.boot, Health::healthy, {}, at(t)}, t);
+      }
+      send(Tick{}, t);
+      if (last<StartAttempt>()->name.attempt > start.name.attempt) break;
+    }
+  }
+  EXPECT_EQ(job(number).failures, 0);
+  EXPECT_FALSE(job(number).held);
+  EXPECT_EQ(job(number).attempts, 6U);
+}
+
+TEST_F(ControllerTest, SameKeyIsTheSameJob) {
+  const JobNumber first = submit(1, 1001, "key");
+  const JobNumber again = submit(1, 1002, "key");
+  EXPECT_EQ(first, again);
+  EXPECT_NE(submit(1, 1003, "other"), first);
+}
+
+TEST_F(ControllerTest, AmbiguousStartIsNotRepeated) {
+  submit(1, 1001);
+  send(CommandReply{last<StartAttempt>()->operation, ReplyKind::ambiguous, "timeout"}, 1002);
+  for (std::int64_t t = 1010; t < 1110; t += 10) {
+    report_nodes(t);
+    send(Tick{}, t);
+  }
+  EXPECT_EQ(count<StartAttempt>(), 1U);
+  send(Tick{}, 1130);
+  EXPECT_EQ(count<StopAttempt>(), 1U) << "after the deadline it is stopped and sealed first";
+}
+
+TEST_F(ControllerTest, RefusedStartMayBeRepeated) {
+  submit(1, 1001);
+  const OperationId first = last<StartAttempt>()->operation;
+  send(CommandReply{first, ReplyKind::transient, "busy"}, 1002);
+  EXPECT_EQ(count<StartAttempt>(), 2U);
+  EXPECT_NE(last<StartAttempt>()->operation, first);
+  EXPECT_EQ(last<StartAttempt>()->name.attempt, 1U);
+}
+
+TEST_F(ControllerTest, SilentNodeIsNotUsedAndNotRepaired) {
+  for (std::int64_t t = 1010; t < 3000; t += 10) {
+    for (std::uint32_t n = 1; n < 8; ++n) {
+      send(NodeReport{static_cast<sched::NodeId>(n), 100 + n, Health::healthy, {}, at(t)}, t);
+    }
+    send(Tick{}, t);
+  }
+  EXPECT_FALSE(controller->is_usable(sched::NodeId{0}));
+  EXPECT_EQ(controller->state().node(sched::NodeId{0}).health, Health::unknown);
+  EXPECT_EQ(count<PowerCycle>(), 0U);
+  EXPECT_EQ(count<CordonNode>(), 0U);
+}
+
+TEST_F(ControllerTest, RepairSessionRunsItsSteps) {
+  const sched::NodeId node{2};
+  send(NodeReport{node, 102, Health::fatal, "Xid 79", at(1010)}, 1010);
+  ASSERT_EQ(count<CordonNode>(), 1U);
+  send(CordonReport{node, true, "weft:1", at(1011)}, 1011);
+  send(Tick{}, 1012);
+  ASSERT_EQ(count<PowerCycle>(), 1U);
+  send(PowerReport{last<PowerCycle>()->operation, node, true, false, "", at(1030)}, 1030);
+  send(NodeReport{node, 900, Health::healthy, {}, at(1200)}, 1200);
+  ASSERT_EQ(count<ValidateNode>(), 1U);
+  send(ValidationReport{last<ValidateNode>()->operation, node, 900, true, "", at(1260)}, 1260);
+  ASSERT_EQ(count<CordonNode>(), 2U);
+  EXPECT_FALSE(last<CordonNode>()->cordon);
+  send(CordonReport{node, false, "", at(1261)}, 1261);
+  EXPECT_FALSE(controller->state().node(node).session.has_value());
+  EXPECT_TRUE(controller->is_usable(node));
+}
+
+TEST_F(ControllerTest, ManualUncordonEndsTheSession) {
+  const sched::NodeId node{2};
+  send(NodeReport{node, 102, Health::fatal, "Xid 79", at(1010)}, 1010);
+  send(CordonReport{node, true, "weft:1", at(1011)}, 1011);
+  send(CordonReport{node, false, "", at(1012)}, 1012);
+  send(Tick{}, 1013);
+  EXPECT_EQ(count<PowerCycle>(), 0U);
+  EXPECT_FALSE(controller->state().node(node).session.has_value());
+}
+
+TEST_F(ControllerTest, BreakerLimitsRepairs) {
+  for (std::uint32_t n = 0; n < 4; ++n) {
+    send(NodeReport{static_cast<sched::NodeId>(n), 100 + n, Health::fatal, "Xid 79", at(1010 + n)}, 1010 + n);
+  }
+  EXPECT_EQ(controller->state().open_sessions(), 1U) << "10 % of 8 nodes, at least one";
+}
+
+TEST_F(ControllerTest, ForeignCordonIsLeftAlone) {
+  const sched::NodeId node{3};
+  send(CordonReport{node, true, "admin", at(1005)}, 1005);
+  EXPECT_FALSE(controller->is_usable(node));
+  send(NodeReport{node, 103, Health::fatal, "Xid 79", at(1010)}, 1010);
+  send(Tick{}, 1200);
+  EXPECT_EQ(count<CordonNode>(), 0U);
+  EXPECT_EQ(count<PowerCycle>(), 0U);
+}
+
+TEST_F(ControllerTest, SnapshotRestoresTheState) {
+  submit(4, 1001);
+  submit(4, 1001, "key");
+  submit(8, 1001);
+  report_parts(PartPhase::running, 0, 1002);
+  send(NodeReport{sched::NodeId{7}, 107, Health::fatal, "Xid 79", at(1010)}, 1010);
+  const std::string text = controller->state().to_text();
+  const Result<ControlState> parsed = ControlState::parse(machine_of(8), text);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text();
+  EXPECT_EQ(parsed->to_text(), text);
+  EXPECT_EQ(parsed->open_sessions(), 1U);
+  EXPECT_EQ(parsed->unclaimed(sched::NodeId{0}), controller->state().unclaimed(sched::NodeId{0}));
+  ControlState replayed(machine_of(8));
+  for (const Record& record : step.records) ASSERT_TRUE(replayed.apply(record).ok());
+  EXPECT_EQ(replayed.to_text(), text);
+}
+
+TEST(Transitions, DiagramsShowEveryTransition) {
+  const std::string jobs = draw_job_diagram();
+  for (const Transition<JobState>& t : job_transitions()) {
+    EXPECT_NE(jobs.find(std::string(t.when)), std::string::npos);
+    EXPECT_FALSE(is_final(t.from)) << "a final state has no transition";
+  }
+  EXPECT_FALSE(is_allowed(JobState::queued, RecordKind::attempt_starting, JobState::starting));
+  EXPECT_FALSE(is_allowed(SessionStep::quarantine, SessionStep::remediate)) << "no power cycle without a drain";
+}
+
+TEST(CheckpointInterval, FollowsYoungAndDaly) {
+  // 3.79 interruptions per 1,000 node-days on 2,048 nodes: one in 3.09 h. Young: sqrt(2 * 30 s * 11,131 s) = 817 s.
+  const double interval = static_cast<double>(checkpoint_interval(sched::seconds(30), 3.79, 2048).count()) * 1e-9;
+  EXPECT_NEAR(interval, 817 * (1 + std::sqrt(30 / 22262.0) / 3 + 30 / 22262.0 / 9) - 30, 3);
+  EXPECT_EQ(checkpoint_interval(sched::seconds(30), 0, 1), sched::seconds(7 * 86'400));
+  EXPECT_LT(checkpoint_interval(sched::seconds(30), 3.79, 4096), checkpoint_interval(sched::seconds(30), 3.79, 1024));
+}
+
+}  // namespace
+}  // namespace weft::control

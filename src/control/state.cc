@@ -1,0 +1,391 @@
+#include "control/state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace weft::control {
+namespace {
+
+Error contradiction(const Record& record, std::string_view why) {
+  return {ErrorCode::internal,
+          fmt::format("{} of job {} attempt {} node {}: {}", to_text(record.kind), record.job, record.attempt,
+                      sched::index_of(record.node), why),
+          {}};
+}
+
+bool is_job_record(RecordKind kind) { return kind <= RecordKind::orphan_stopped; }
+
+}  // namespace
+
+bool Attempt::all_sealed() const {
+  return std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.sealed; });
+}
+
+Part* Attempt::find(sched::NodeId node) {
+  const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.node == node; });
+  return found == parts.end() ? nullptr : &*found;
+}
+
+ControlState::ControlState(std::shared_ptr<const sched::Machine> machine) : machine_(std::move(machine)) {
+  nodes_.resize(machine_->nodes().size());
+  jobs_on_.resize(nodes_.size());
+  for (const sched::NodeShape& shape : machine_->nodes()) unclaimed_.push_back(sched::empty_node(shape));
+}
+
+const Job* ControlState::find_job(JobNumber number) const {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const EndedJob* ControlState::find_ended(JobNumber number) const {
+  const auto found =
+      std::find_if(ended_.rbegin(), ended_.rend(), [&](const EndedJob& job) { return job.number == number; });
+  return found == ended_.rend() ? nullptr : &*found;
+}
+
+JobNumber ControlState::find_key(const std::string& user, const std::string& key) const {
+  const auto found = keys_.find({user, key});
+  return found == keys_.end() ? 0 : found->second;
+}
+
+Status ControlState::apply(const Record& record) {
+  if (record.at < now_) return contradiction(record, "its time is before that of the record before it");
+  if (sched::index_of(record.node) >= nodes_.size()) return contradiction(record, "the cluster has no such node");
+  if (record.operation > last_operation_ + 1) return contradiction(record, "an operation was skipped");
+  const Status applied = is_job_record(record.kind) ? apply_to_job(record)
+                         : record.kind >= RecordKind::session_opened && record.kind <= RecordKind::session_closed
+                             ? apply_to_session(record)
+                             : apply_to_node(record);
+  if (!applied.ok()) return applied;
+  now_ = record.at;
+  if (record.operation > last_operation_) open_operation(record);
+  return {};
+}
+
+void ControlState::open_operation(const Record& record) {
+  last_operation_ = record.operation;
+  Record& kept = operations_[record.operation];
+  kept.kind = record.kind;
+  kept.at = record.at;
+  kept.job = record.job;
+  kept.attempt = record.attempt;
+  kept.node = record.node;
+  kept.session = record.session;
+}
+
+void ControlState::close_operation(OperationId operation) { operations_.erase(operation); }
+
+Status ControlState::submit(const Record& record) {
+  if (record.job != last_job_ + 1) return contradiction(record, "job numbers must be consecutive");
+  Result<JobSpec> spec = parse_job_spec(record.text);
+  if (!spec.ok()) return spec.error();
+  if (const std::string problem = problem_of(*spec); !problem.empty()) return contradiction(record, problem);
+  Job& job = jobs_[record.job];
+  job.number = last_job_ = record.job;
+  job.spec = std::make_shared<const JobSpec>(std::move(*spec));
+  job.user = record.user;
+  job.key = record.key;
+  job.submitted = job.queued = record.at;
+  if (!record.key.empty()) keys_[{record.user, record.key}] = record.job;
+  return move(job, JobState::queued, record);
+}
+
+Status ControlState::move(Job& job, JobState next, const Record& record) {
+  if (!is_allowed(job.state, record.kind, next)) {
+    return contradiction(
+        record, fmt::format("{} to {} is not a transition", control::to_text(job.state), control::to_text(next)));
+  }
+  job.state = next;
+  return {};
+}
+
+Status ControlState::apply_to_job(const Record& record) {
+  if (record.kind == RecordKind::job_submitted) return submit(record);
+  if (record.kind == RecordKind::orphan_stopped) {
+    // A journal that lost records (a disk that ignores fsync, a restored backup) must not issue these numbers again.
+    last_job_ = std::max(last_job_, record.job);
+    const auto known = jobs_.find(record.job);
+    if (known != jobs_.end() && !known->second.current) {
+      known->second.attempts = std::max(known->second.attempts, record.attempt);
+    }
+    return {};
+  }
+  const auto found = jobs_.find(record.job);
+  if (found == jobs_.end()) return contradiction(record, "there is no such job");
+  Job& job = found->second;
+  switch (record.kind) {
+    case RecordKind::job_held:
+      job.held = true;
+      job.reason = record.text;
+      return {};
+    case RecordKind::job_released:
+      job.held = false;
+      job.reason.clear();
+      job.failures = job.node_failures = 0;
+      job.not_before = {};
+      return {};
+    case RecordKind::job_cancel:
+      job.cancel = true;
+      job.reason = record.text;
+      return {};
+    case RecordKind::job_ended: {
+      if (record.code >= kJobStates) return contradiction(record, "no such state");
+      if (const Status moved = move(job, static_cast<JobState>(record.code), record); !moved.ok()) return moved;
+      end_job(job, record);
+      return {};
+    }
+    case RecordKind::attempt_placed:
+      if (record.attempt != job.attempts + 1) return contradiction(record, "attempts must be consecutive");
+      if (record.slots.empty() || record.slots.size() != record.boots.size() || job.current) {
+        return contradiction(record, "invalid placement");
+      }
+      for (const sched::Slot& slot : record.slots) {
+        if (sched::index_of(slot.node) >= nodes_.size()) return contradiction(record, "the cluster has no such node");
+      }
+      if (const Status moved = move(job, JobState::placed, record); !moved.ok()) return moved;
+      place(job, record);
+      return {};
+    default:
+      if (!job.current || job.current->number != record.attempt) {
+        return contradiction(record, "it is not the current attempt");
+      }
+      return apply_to_attempt(job, record);
+  }
+}
+
+void ControlState::place(Job& job, const Record& record) {
+  Attempt attempt;
+  attempt.number = job.attempts = record.attempt;
+  attempt.slots = record.slots;
+  attempt.charge = static_cast<sched::Charge>(std::min<std::uint8_t>(record.code, 2));
+  attempt.placed = record.at;
+  attempt.chosen = job.spec->checkpoint.volumes.empty();
+  for (std::size_t i = 0; i < record.slots.size(); ++i) {
+    if (attempt.find(record.slots[i].node) != nullptr) continue;
+    Part part;
+    part.node = record.slots[i].node;
+    part.boot = record.boots[i];
+    attempt.parts.push_back(part);
+  }
+  job.current = std::move(attempt);
+}
+
+// Claims what the attempt may use on its nodes, from the start command on.
+void ControlState::claim(const Job& job, bool take) {
+  for (const sched::Slot& slot : job.current->slots) {
+    sched::NodeFree& free = unclaimed_[sched::index_of(slot.node)];
+    take ? sched::take(free, job.spec->shape.task, slot) : sched::give_back(free, job.spec->shape.task, slot);
+    if (take) jobs_on_[sched::index_of(slot.node)].insert(job.number);
+  }
+}
+
+void ControlState::release_part(const Job& job, const Part& part) {
+  if (job.current->starts == 0) return;
+  for (const sched::Slot& slot : job.current->slots) {
+    if (slot.node == part.node) sched::give_back(unclaimed_[sched::index_of(part.node)], job.spec->shape.task, slot);
+  }
+  jobs_on_[sched::index_of(part.node)].erase(job.number);
+}
+
+Status ControlState::apply_to_attempt(Job& job, const Record& record) {
+  Attempt& attempt = *job.current;
+  switch (record.kind) {
+    case RecordKind::attempt_unplaced:
+      if (const Status moved = move(job, JobState::queued, record); !moved.ok()) return moved;
+      job.current.reset();
+      job.queued = record.at;
+      return {};
+    case RecordKind::checkpoint_asked:
+      return {};
+    case RecordKind::checkpoint_chosen:
+      attempt.chosen = true;
+      attempt.checkpoint = record.text;
+      attempt.checkpoint_path = record.note;
+      attempt.step = record.value;
+      return {};
+    case RecordKind::attempt_starting:
+      if (const Status moved = move(job, JobState::starting, record); !moved.ok()) return moved;
+      if (attempt.starts == 0) claim(job, true);
+      attempt.start = record.operation;
+      ++attempt.starts;
+      attempt.sent = record.at;
+      if (job.first_start == sched::Moment()) job.first_start = record.at;
+      return {};
+    case RecordKind::attempt_checkpoint:
+      if (const Status moved = move(job, JobState::checkpointing, record); !moved.ok()) return moved;
+      attempt.cause = static_cast<StopCause>(std::min<std::uint8_t>(record.code, kStopCauses - 1));
+      attempt.cause_text = record.text;
+      attempt.stopped = record.at;
+      return {};
+    case RecordKind::attempt_stopping:
+      if (const Status moved = move(job, JobState::stopping, record); !moved.ok()) return moved;
+      close_operation(attempt.stop);
+      attempt.stop = record.operation;
+      ++attempt.stops;
+      attempt.stopped = record.at;
+      if (attempt.cause == StopCause::none) {
+        attempt.cause = static_cast<StopCause>(std::min<std::uint8_t>(record.code, kStopCauses - 1));
+        attempt.cause_text = record.text;
+      }
+      return {};
+    case RecordKind::checkpoint_written:
+      job.checkpoint = record.text;
+      job.step = record.value;
+      job.checkpointed = record.at;
+      job.write_time = Duration(record.until.count());
+      job.node_failures = 0;
+      return {};
+    case RecordKind::attempt_ended: {
+      if (!attempt.all_sealed()) return contradiction(record, "a part of the attempt may still run");
+      const std::optional<JobState> next = find_job_state(record.key);
+      if (!next) return contradiction(record, "no next state");
+      if (const Status moved = move(job, *next, record); !moved.ok()) return moved;
+      end_attempt(job, record);
+      return {};
+    }
+    default:
+      return apply_part(job, record);
+  }
+}
+
+Status ControlState::apply_part(Job& job, const Record& record) {
+  Attempt& attempt = *job.current;
+  Part* const part = attempt.find(record.node);
+  if (part == nullptr) return contradiction(record, "the attempt has no part on this node");
+  if (part->sealed) return contradiction(record, "the part is sealed");
+  if (record.kind == RecordKind::part_running) {
+    part->running = true;
+    const bool all = std::all_of(attempt.parts.begin(), attempt.parts.end(),
+                                 [](const Part& each) { return each.running || each.sealed; });
+    if (all && job.state == JobState::starting) {
+      if (const Status moved = move(job, JobState::running, record); !moved.ok()) return moved;
+      attempt.running = record.at;
+    }
+    return {};
+  }
+  if (record.code >= kPartEnds) return contradiction(record, "no such end");
+  part->sealed = true;
+  part->end = static_cast<PartEnd>(record.code);
+  part->code = static_cast<std::int32_t>(record.value);
+  part->text = record.text;
+  release_part(job, *part);
+  return {};
+}
+
+void ControlState::end_attempt(Job& job, const Record& record) {
+  const auto end = static_cast<AttemptEnd>(std::min<std::uint8_t>(record.code, kAttemptEnds - 1));
+  job.failures += end == AttemptEnd::application ? 1 : 0;
+  job.node_failures += end == AttemptEnd::infrastructure ? 1 : 0;
+  job.preemptions += end == AttemptEnd::preempted ? 1 : 0;
+  close_operation(job.current->start);
+  close_operation(job.current->stop);
+  job.current.reset();
+  job.reason = record.text;
+  job.not_before = record.until;
+  job.queued = record.at;
+  if (is_final(job.state)) end_job(job, record);
+}
+
+void ControlState::end_job(Job& job, const Record& record) {
+  EndedJob ended;
+  ended.number = job.number;
+  ended.state = job.state;
+  ended.name = job.spec->shape.name;
+  ended.user = job.user;
+  ended.tenant = job.spec->shape.tenant;
+  ended.key = job.key;
+  ended.reason = record.text;
+  ended.code = static_cast<std::int32_t>(record.value);
+  ended.attempts = job.attempts;
+  ended.tasks = job.spec->shape.tasks;
+  ended.submitted = job.submitted;
+  ended.first_start = job.first_start;
+  ended.ended = record.at;
+  ended_.push_back(std::move(ended));
+  jobs_.erase(job.number);
+  if (ended_.size() <= kMaxEnded) return;
+  keys_.erase({ended_.front().user, ended_.front().key});
+  ended_.pop_front();
+}
+
+Status ControlState::apply_to_node(const Record& record) {
+  Node& node = nodes_[sched::index_of(record.node)];
+  switch (record.kind) {
+    case RecordKind::outcome:
+      close_operation(record.operation);
+      return {};
+    case RecordKind::node_boot:
+      if (record.boots.size() != 1) return contradiction(record, "no boot id");
+      node.boot = record.boots.front();
+      node.boots.insert(node.boot);
+      return {};
+    case RecordKind::node_health:
+      if (record.code >= kHealths) return contradiction(record, "no such health");
+      node.health = static_cast<Health>(record.code);
+      node.signal = record.text;
+      node.observed = record.until;
+      return {};
+    case RecordKind::node_drain:
+      node.drained = true;
+      node.drained_by = record.user;
+      node.drain_reason = record.text;
+      node.drained_at = record.at;
+      return {};
+    case RecordKind::node_resume:
+      node.drained = false;
+      node.drained_by.clear();
+      node.drain_reason.clear();
+      return {};
+    case RecordKind::node_off:
+    case RecordKind::cordon_removed:
+      return {};
+    case RecordKind::cordon_seen:
+      node.cordoned = record.code != 0;
+      node.cordon_owner = record.text;
+      return {};
+    case RecordKind::breaker:
+      tripped_ = record.code != 0;
+      trip_reason_ = record.text;
+      return {};
+    case RecordKind::tenant_use:
+      tenant_use_[record.user] = {static_cast<double>(record.value) * 1e-3, record.until};
+      return {};
+    default:
+      return contradiction(record, "not a record of a node");
+  }
+}
+
+Status ControlState::apply_to_session(const Record& record) {
+  Node& node = nodes_[sched::index_of(record.node)];
+  if (record.kind == RecordKind::session_opened) {
+    if (node.session) return contradiction(record, "the node has an open session");
+    if (record.session != last_session_ + 1) return contradiction(record, "session numbers must be consecutive");
+    last_session_ = record.session;
+    node.session = Session{
+        record.session, SessionStep::quarantine, record.operation, record.text, record.until, record.at, record.at};
+    ++node.sessions;
+    ++open_sessions_;
+    return {};
+  }
+  if (!node.session || node.session->id != record.session) return contradiction(record, "it is not the open session");
+  if (record.kind == RecordKind::session_closed) {
+    close_operation(node.session->operation);
+    node.session.reset();
+    node.settled = record.at;
+    --open_sessions_;
+    return {};
+  }
+  if (record.code >= kSessionSteps) return contradiction(record, "no such step");
+  const auto step = static_cast<SessionStep>(record.code);
+  if (!is_allowed(node.session->step, step)) return contradiction(record, "this step does not follow");
+  close_operation(node.session->operation);
+  node.session->step = step;
+  node.session->operation = record.operation;
+  node.session->since = record.at;
+  return {};
+}
+
+}  // namespace weft::control

@@ -1,0 +1,319 @@
+// Text form of the state: one line per object, the same fields for the snapshot and for comparisons.
+#include <fmt/format.h>
+
+#include <bit>
+#include <functional>
+
+#include "base/text.h"
+#include "control/fields.h"
+#include "control/state.h"
+
+namespace weft::control {
+namespace {
+
+// Fields of one object in both directions: Write appends them to a line, Read sets the one that matches the current
+// key.
+class Write {
+ public:
+  void operator()(std::string_view key, const std::string& value) { writer_.text(key, value); }
+  void operator()(std::string_view key, sched::Moment value) { writer_.number(key, value.count()); }
+  void operator()(std::string_view key, Duration value) { writer_.number(key, value.count()); }
+  void operator()(std::string_view key, bool value) { writer_.number(key, value ? 1 : 0); }
+  template <class Number>
+  void operator()(std::string_view key, Number value) {
+    writer_.number(key, static_cast<std::int64_t>(value));
+  }
+  std::string take() { return writer_.take(); }
+
+ private:
+  FieldWriter writer_;
+};
+
+class Read {
+ public:
+  explicit Read(const FieldReader& reader) : reader_(reader) {}
+  void operator()(std::string_view key, std::string& value) {
+    if (matches(key)) value = reader_.text();
+  }
+  void operator()(std::string_view key, sched::Moment& value) {
+    std::int64_t count = 0;
+    if (matches(key) && check(reader_.number(count))) value = sched::Moment(count);
+  }
+  void operator()(std::string_view key, Duration& value) {
+    std::int64_t count = 0;
+    if (matches(key) && check(reader_.number(count))) value = Duration(count);
+  }
+  void operator()(std::string_view key, bool& value) {
+    int flag = 0;
+    if (matches(key) && check(reader_.number(flag) && flag >= 0 && flag <= 1)) value = flag == 1;
+  }
+  template <class Number>
+  void operator()(std::string_view key, Number& value) {
+    if (!matches(key)) return;
+    if constexpr (std::is_enum_v<Number>) {
+      std::underlying_type_t<Number> number = 0;
+      if (check(reader_.number(number) && number < limit_of(value))) value = static_cast<Number>(number);
+    } else if constexpr (std::is_same_v<Number, std::uint64_t>) {
+      std::int64_t number = 0;  // written as int64
+      if (check(reader_.number(number))) value = static_cast<std::uint64_t>(number);
+    } else {
+      check(reader_.number(value));
+    }
+  }
+  [[nodiscard]] bool ok() const { return found_ && !bad_; }
+
+ private:
+  static std::uint32_t limit_of(sched::NodeId) { return UINT32_MAX; }
+  static std::uint8_t limit_of(PartEnd) { return kPartEnds; }
+  static std::uint8_t limit_of(sched::Charge) { return 3; }
+  static std::uint8_t limit_of(StopCause) { return kStopCauses; }
+  static std::uint8_t limit_of(JobState) { return kJobStates; }
+  static std::uint8_t limit_of(SessionStep) { return kSessionSteps; }
+  static std::uint8_t limit_of(Health) { return kHealths; }
+  static std::uint8_t limit_of(RecordKind) { return kRecordKinds; }
+  bool matches(std::string_view key) {
+    const bool same = !found_ && key == reader_.key();
+    found_ = found_ || same;
+    return same;
+  }
+  bool check(bool good) {
+    bad_ = bad_ || !good;
+    return good;
+  }
+  const FieldReader& reader_;
+  bool found_ = false;
+  bool bad_ = false;
+};
+
+template <class V, class T>
+void visit_part(V& v, T& part) {
+  v("node", part.node), v("boot", part.boot), v("running", part.running), v("sealed", part.sealed), v("end", part.end);
+  v("code", part.code), v("text", part.text);
+}
+template <class V, class T>
+void visit_attempt(V& v, T& a) {
+  v("number", a.number), v("charge", a.charge), v("chosen", a.chosen), v("checkpoint", a.checkpoint);
+  v("path", a.checkpoint_path), v("step", a.step), v("start", a.start), v("starts", a.starts), v("stop", a.stop);
+  v("stops", a.stops), v("cause", a.cause), v("cause_text", a.cause_text), v("placed", a.placed), v("sent", a.sent);
+  v("running", a.running), v("stopped", a.stopped);
+}
+template <class V, class T>
+void visit_job(V& v, T& j) {
+  v("number", j.number), v("state", j.state), v("user", j.user), v("key", j.key), v("submitted", j.submitted);
+  v("queued", j.queued), v("first_start", j.first_start), v("held", j.held), v("cancel", j.cancel);
+  v("reason", j.reason), v("not_before", j.not_before), v("attempts", j.attempts), v("failures", j.failures);
+  v("node_failures", j.node_failures), v("preemptions", j.preemptions), v("checkpoint", j.checkpoint);
+  v("step", j.step), v("checkpointed", j.checkpointed), v("write_time", j.write_time);
+}
+template <class V, class T>
+void visit_ended(V& v, T& j) {
+  v("number", j.number), v("state", j.state), v("name", j.name), v("user", j.user), v("tenant", j.tenant);
+  v("key", j.key), v("reason", j.reason), v("code", j.code), v("attempts", j.attempts), v("tasks", j.tasks);
+  v("submitted", j.submitted), v("first_start", j.first_start), v("ended", j.ended);
+}
+template <class V, class T>
+void visit_node(V& v, T& n) {
+  v("boot", n.boot), v("health", n.health), v("signal", n.signal), v("observed", n.observed), v("drained", n.drained);
+  v("drained_by", n.drained_by), v("drain_reason", n.drain_reason), v("drained_at", n.drained_at);
+  v("cordoned", n.cordoned), v("cordon_owner", n.cordon_owner), v("settled", n.settled), v("sessions", n.sessions);
+}
+template <class V, class T>
+void visit_session(V& v, T& s) {
+  v("id", s.id), v("step", s.step), v("operation", s.operation), v("cause", s.cause), v("evidence", s.evidence);
+  v("opened", s.opened), v("since", s.since);
+}
+template <class V, class T>
+void visit_operation(V& v, T& r) {
+  v("operation", r.operation), v("kind", r.kind), v("at", r.at), v("job", r.job), v("attempt", r.attempt);
+  v("node", r.node), v("session", r.session);
+}
+
+}  // namespace
+
+std::string ControlState::to_text() const {
+  std::string out;
+  const auto line = [&](std::string_view kind, const std::string& fields) {
+    ((((out += kind) += '\t') += fields) += '\n');
+  };
+  const auto object = [&](std::string_view kind, const auto& visit) {
+    Write write;
+    visit(write);
+    line(kind, write.take());
+  };
+  object("state", [&](Write& v) {
+    v("now", now_), v("last_job", last_job_), v("last_operation", last_operation_), v("last_session", last_session_);
+    v("tripped", tripped_), v("trip_reason", trip_reason_);
+  });
+  for (const EndedJob& job : ended_) object("ended", [&](Write& v) { visit_ended(v, job); });
+  for (const auto& [number, job] : jobs_) {
+    object("job", [&](Write& v) { visit_job(v, job); });
+    line("spec", control::to_text(*job.spec));
+    if (!job.current) continue;
+    object("attempt", [&](Write& v) { visit_attempt(v, *job.current); });
+    Record slots;
+    slots.slots = job.current->slots;
+    line("slots", control::to_text(slots));
+    for (const Part& part : job.current->parts) object("part", [&](Write& v) { visit_part(v, part); });
+  }
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    const Node& node = nodes_[n];
+    Write write;
+    visit_node(write, node);
+    Record boots;
+    boots.node = static_cast<sched::NodeId>(n);
+    boots.boots.assign(node.boots.begin(), node.boots.end());
+    line("node", control::to_text(boots));
+    line("health", write.take());
+    if (node.session) object("session", [&](Write& v) { visit_session(v, *node.session); });
+  }
+  for (auto [id, operation] : operations_) {
+    operation.operation = id;
+    object("operation", [&](Write& v) { visit_operation(v, operation); });
+  }
+  for (const auto& [tenant, use] : tenant_use_) {
+    object("use", [&](Write& v) {
+      v("tenant", tenant), v("bits", std::bit_cast<std::int64_t>(use.gpu_seconds)), v("at", use.at);
+    });
+  }
+  return out;
+}
+
+// Builds a state from its text, line by line.
+class StateReader {
+ public:
+  explicit StateReader(std::shared_ptr<const sched::Machine> machine) : state_(std::move(machine)) {}
+
+  bool read(std::string_view kind, std::string_view fields) {
+    if (kind == "state") {
+      return object(fields, [&](Read& v) {
+        v("now", state_.now_), v("last_job", state_.last_job_), v("last_operation", state_.last_operation_);
+        v("last_session", state_.last_session_), v("tripped", state_.tripped_), v("trip_reason", state_.trip_reason_);
+      });
+    }
+    if (kind == "node" || kind == "health" || kind == "session") return read_node(kind, fields);
+    if (kind == "ended") {
+      EndedJob& job = state_.ended_.emplace_back();
+      if (!object(fields, [&](Read& v) { visit_ended(v, job); })) return false;
+      if (!job.key.empty()) state_.keys_[{job.user, job.key}] = job.number;
+      return true;
+    }
+    if (kind == "operation") {
+      Record record;
+      if (!object(fields, [&](Read& v) { visit_operation(v, record); })) return false;
+      const OperationId id = std::exchange(record.operation, 0);
+      state_.operations_[id] = std::move(record);
+      return true;
+    }
+    if (kind == "use") return read_use(fields);
+    return read_job(kind, fields);
+  }
+
+  // What the lines imply.
+  bool finish() {
+    for (const auto& [number, job] : state_.jobs_) {
+      if (!job.spec) return false;
+      if (!job.current || job.current->starts == 0) continue;
+      state_.claim(job, true);
+      for (const Part& part : job.current->parts) {
+        if (part.sealed) state_.release_part(job, part);
+      }
+    }
+    for (const Node& node : state_.nodes_) state_.open_sessions_ += node.session ? 1U : 0U;
+    return true;
+  }
+  ControlState take() { return std::move(state_); }
+
+ private:
+  template <class Visit>
+  static bool object(std::string_view fields, const Visit& visit) {
+    FieldReader reader(fields);
+    while (reader.next()) {
+      Read read(reader);
+      visit(read);
+      if (!read.ok()) return false;
+    }
+    return !reader.malformed();
+  }
+
+  bool read_use(std::string_view fields) {
+    std::string tenant;
+    std::int64_t bits = 0;
+    TenantUse use;
+    if (!object(fields, [&](Read& v) { v("tenant", tenant), v("bits", bits), v("at", use.at); })) return false;
+    use.gpu_seconds = std::bit_cast<double>(bits);
+    state_.tenant_use_[tenant] = use;
+    return true;
+  }
+
+  bool read_node(std::string_view kind, std::string_view fields) {
+    if (kind == "node") {
+      const Result<Record> record = parse_record(fields);
+      if (!record.ok() || sched::index_of(record->node) >= state_.nodes_.size()) return false;
+      node_ = &state_.nodes_[sched::index_of(record->node)];
+      node_->boots.insert(record->boots.begin(), record->boots.end());
+      return true;
+    }
+    if (node_ == nullptr) return false;
+    if (kind == "health") return object(fields, [&](Read& v) { visit_node(v, *node_); });
+    node_->session.emplace();
+    return object(fields, [&](Read& v) { visit_session(v, *node_->session); });
+  }
+
+  bool read_job(std::string_view kind, std::string_view fields) {
+    if (kind == "job") {
+      Job job;
+      if (!object(fields, [&](Read& v) { visit_job(v, job); })) return false;
+      job_ = &state_.jobs_[job.number];
+      *job_ = std::move(job);
+      if (!job_->key.empty()) state_.keys_[{job_->user, job_->key}] = job_->number;
+      return true;
+    }
+    if (job_ == nullptr) return false;
+    if (kind == "spec") {
+      Result<JobSpec> spec = parse_job_spec(fields);
+      if (!spec.ok()) return false;
+      job_->spec = std::make_shared<const JobSpec>(std::move(*spec));
+      return true;
+    }
+    if (kind == "attempt") {
+      job_->current.emplace();
+      return object(fields, [&](Read& v) { visit_attempt(v, *job_->current); });
+    }
+    if (!job_->current) return false;
+    if (kind == "slots") return read_slots(fields);
+    if (kind != "part") return false;
+    Part& part = job_->current->parts.emplace_back();
+    return object(fields, [&](Read& v) { visit_part(v, part); }) && sched::index_of(part.node) < state_.nodes_.size();
+  }
+
+  bool read_slots(std::string_view fields) {
+    Result<Record> record = parse_record(fields);
+    if (!record.ok()) return false;
+    for (const sched::Slot& slot : record->slots) {
+      if (sched::index_of(slot.node) >= state_.nodes_.size()) return false;
+    }
+    job_->current->slots = std::move(record->slots);
+    return true;
+  }
+
+  ControlState state_;
+  Job* job_ = nullptr;
+  Node* node_ = nullptr;
+};
+
+Result<ControlState> ControlState::parse(std::shared_ptr<const sched::Machine> machine, std::string_view text) {
+  StateReader reader(std::move(machine));
+  std::size_t number = 0;
+  for (const std::string_view line : split_lines(text)) {
+    ++number;
+    const std::size_t tab = line.find('\t');
+    const std::string_view fields = tab == std::string_view::npos ? std::string_view() : line.substr(tab + 1);
+    if (!reader.read(line.substr(0, tab), fields)) {
+      return Error{ErrorCode::invalid_input, fmt::format("snapshot: line {} is not valid", number), {}};
+    }
+  }
+  if (!reader.finish()) return Error{ErrorCode::invalid_input, "snapshot: a job has no specification", {}};
+  return reader.take();
+}
+
+}  // namespace weft::control

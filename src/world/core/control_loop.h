@@ -1,0 +1,57 @@
+// Control loop: reads the journal, then turns events into records, makes them durable, and only then sends commands and
+// answers. The one place where the order "journal first" is kept; the simulator and `weft serve` run the same loop.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "control/controller.h"
+#include "store/store.h"
+#include "world/core/world.h"
+
+namespace weft::world {
+
+// What a turn had to report.
+struct TurnResult {
+  std::vector<control::Answer> answers;
+  std::string store_full;  // why nothing could be made durable; "": all is durable. Commands and answers wait
+};
+
+class ControlLoop {
+ public:
+  // Reads the store. An error if the journal is damaged or contradicts itself: the caller must not start.
+  static Result<std::unique_ptr<ControlLoop>> open(std::shared_ptr<const sched::Machine> machine,
+                                                   control::ControllerOptions options, store::Store& store,
+                                                   World& world);
+
+  // `now` is a clock that never goes back while the process runs. If it is behind the journal (the clock was set back
+  // between two starts), time continues from the last record.
+  Status begin(sched::Moment now, TurnResult& result);
+  // One batch: requests, the world's events, deadlines, scheduling. An error: stop, and read the journal again.
+  Status turn(sched::Moment now, std::vector<control::Request> requests, bool tick, TurnResult& result);
+
+  [[nodiscard]] const control::Controller& controller() const { return *controller_; }
+  // The journal's time for a time of the caller's clock.
+  [[nodiscard]] sched::Moment journal_time(sched::Moment now) const { return now + offset_; }
+  [[nodiscard]] store::Sequence sequence() const { return store_.durable(); }
+
+  static constexpr std::uint64_t kRecordsPerSnapshot = 20'000;
+
+ private:
+  ControlLoop(store::Store& store, World& world) : store_(store), world_(world) {}
+  Status commit(TurnResult& result);
+  Status save_snapshot();
+
+  store::Store& store_;
+  World& world_;
+  std::unique_ptr<control::Controller> controller_;
+  control::Step step_;  // what has not been made durable or sent
+  bool unsynced_ = false;
+  bool held_ = false;  // commands wait because the disk is full
+  Duration offset_{};
+  sched::Moment now_{};
+  store::Sequence snapshot_ = 0;
+  std::vector<control::Event> events_;
+};
+
+}  // namespace weft::world

@@ -1,0 +1,520 @@
+#include "world/sim/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "store/memory_store.h"
+#include "world/core/control_loop.h"
+#include "world/sim/sim_world.h"
+
+namespace weft::world {
+namespace {
+
+using control::Defect;
+using control::JobNumber;
+using control::JobState;
+using control::Record;
+using control::RecordKind;
+using control::Request;
+using control::RequestKind;
+
+// The controller's process may die after any side effect: what it would have sent after that is not sent.
+class MortalWorld final : public World {
+ public:
+  explicit MortalWorld(SimWorld& world) : world_(world) {}
+  void send(const control::Command& command, sched::Moment now) override {
+    if (dead) return;
+    world_.send(command, now);
+    dead = world_.happens(Fault::crash_after_effect, 8);
+  }
+  void poll(sched::Moment now, std::vector<control::Event>& events) override { world_.poll(now, events); }
+  bool dead = false;
+
+ private:
+  SimWorld& world_;
+};
+
+class SilentWorld final : public World {
+ public:
+  void send(const control::Command&, sched::Moment) override {}
+  void poll(sched::Moment, std::vector<control::Event>&) override {}
+};
+
+struct Submission {
+  Request request;
+  sched::Moment at{};
+  JobNumber job = 0;      // acknowledged
+  bool canceled = false;  // acknowledged
+  sched::Moment retry{};
+};
+
+std::shared_ptr<const sched::Machine> draw_machine(Choices& choices) {
+  const std::uint32_t count = 4 + choices.choose("shape", 12);
+  const std::uint32_t per_rack = 2 + choices.choose("shape", 3);
+  const std::int32_t gpus = 1 << choices.choose("shape", 4);
+  std::vector<sched::NodeShape> nodes;
+  std::vector<sched::NodeLabels> labels;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    sched::NodeShape shape;
+    shape.name = fmt::format("n{:02}", n);
+    shape.cpu = 64'000;
+    shape.memory_mib = 1 << 20;
+    shape.gpus = gpus;
+    shape.model = 0;
+    nodes.push_back(shape);
+    labels.push_back({{}, fmt::format("r{:02}", n / per_rack), "l1", "p1"});
+  }
+  Result<sched::Machine> machine = sched::Machine::build(std::move(nodes), labels, {"gpu"}, {"pool"});
+  CHECK(machine.ok(), "the simulated machine is valid");
+  return std::make_shared<const sched::Machine>(std::move(*machine));
+}
+
+class Simulation {
+ public:
+  Simulation(Choices& choices, const SimulationOptions& options)
+      : choices_(choices),
+        options_(options),
+        machine_(draw_machine(choices)),
+        world_(*machine_, choices),
+        mortal_(world_) {
+    settings_.defect = options.defect;
+    settings_.tenants = {{"a", "all", {4000, sched::kNoLimit, sched::kNoLimit}, sched::kNoLimits, sched::kNoLimits, 1},
+                         {"b", "all", sched::kNoLimits, sched::kNoLimits, sched::kNoLimits, 2}};
+    world_.evidence_age = settings_.evidence_age;
+    world_.stale_after = settings_.stale_after;
+    world_.is_durable = [this](control::OperationId operation) { return is_durable(operation); };
+    world_.is_canceled = [this](JobNumber job) { return canceled_.contains(job) && !world_.tolerate_lost_records; };
+    for (std::uint32_t f = 0; f < kFaults; ++f) world_.enable(static_cast<Fault>(f), choices.choose("swarm", 2) == 1);
+    if (choices.choose("damage", 10) != 1) world_.enable(Fault::store_damage, false);
+    for (const Fault fault : options.focus) world_.focus(fault);
+    world_.tolerate_lost_records = world_.is_enabled(Fault::store_lost_fsync);
+    draw_jobs();
+  }
+
+  SimulationResult run() {
+    const sched::Moment chaos_end = world_.time() + sched::seconds(3600 + 600 * choices_.choose("length", 12));
+    if (start()) {
+      while (ok() && world_.time() < chaos_end) step(true);
+      if (ok()) settle();
+    }
+    return result();
+  }
+
+ private:
+  void draw_jobs() {
+    const std::uint32_t count = 4 + choices_.choose("jobs", 20);
+    const auto nodes = static_cast<std::uint32_t>(machine_->nodes().size());
+    const std::int32_t gpus = machine_->nodes()[0].gpus;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Submission submission;
+      Request& request = submission.request;
+      request.user = "user";
+      request.key = fmt::format("k{}", i);
+      sched::Job& shape = request.spec.shape;
+      shape.name = fmt::format("job{}", i);
+      shape.tenant = choices_.choose("jobs", 2) == 0 ? "a" : "b";
+      shape.user = "user";
+      shape.priority = static_cast<std::int32_t>(choices_.choose("jobs", 3));
+      shape.tasks = static_cast<std::int32_t>(1 + choices_.choose("jobs", std::min(nodes, 6U)));
+      if (choices_.choose("jobs", 4) == 1) shape.min_tasks = (shape.tasks + 1) / 2;
+      shape.task.gpus = choices_.choose("jobs", 3) == 1 ? std::max(1, gpus / 2) : gpus;
+      shape.task.cpu = 1000;
+      shape.grace = sched::seconds(30);
+      shape.inference = choices_.choose("jobs", 8) == 1;
+      shape.preemptible = !shape.inference;
+      shape.restart_cost = sched::seconds(5 + choices_.choose("jobs", 40));  // steps of ten seconds
+      if (choices_.choose("jobs", 8) == 1) shape.limit = sched::seconds(200 + 100 * choices_.choose("jobs", 10));
+      request.spec.command = {"/bin/true"};
+      if (choices_.choose("jobs", 3) != 0) {
+        request.spec.checkpoint.volumes = {"/ckpt"};
+        if (choices_.choose("jobs", 2) == 1) request.spec.checkpoint.notice = control::CheckpointNotice::signal;
+      }
+      submission.at = world_.time() + sched::seconds(choices_.choose("jobs", 2400));
+      submissions_.push_back(std::move(submission));
+    }
+  }
+
+  [[nodiscard]] bool ok() const { return world_.violation().empty() && stopped_.empty(); }
+  [[nodiscard]] sched::Moment wall() const { return sched::Moment(world_.time().count() + wall_offset_.count()); }
+  [[nodiscard]] const control::ControlState& state() const { return loop_->controller().state(); }
+
+  bool start() {
+    Result<std::unique_ptr<ControlLoop>> opened = ControlLoop::open(machine_, settings_, store_, mortal_);
+    if (!opened.ok()) {
+      if (damaged_) {
+        stopped_ = opened.error().text();
+      } else {
+        world_.violate("5: the journal cannot be read: " + opened.error().text());
+      }
+      return false;
+    }
+    loop_ = std::move(*opened);
+    mortal_.dead = false;
+    check_acknowledged();
+    TurnResult result;
+    const Status begun = loop_->begin(wall(), result);
+    if (!begun.ok()) world_.violate("5: " + begun.error().text());
+    return ok();
+  }
+
+  // What was acknowledged must be there after every restart.
+  void check_acknowledged() {
+    if (world_.tolerate_lost_records || damaged_) return;
+    for (const Submission& submission : submissions_) {
+      if (submission.job == 0) continue;
+      if (state().find_key("user", submission.request.key) != submission.job) {
+        world_.violate(fmt::format("5: acknowledged job {} is lost", submission.job));
+      }
+    }
+  }
+
+  void step(bool faults) {
+    const sched::Moment next = std::min({world_.next(), next_tick_});
+    world_.advance(next);
+    const bool tick = world_.time() >= next_tick_;
+    if (tick) next_tick_ = world_.time() + sched::seconds(5);
+    if (tick && faults) stir();
+    std::vector<Request> requests = tick ? due_requests(faults) : std::vector<Request>();
+    TurnResult result;
+    const Status turned = loop_->turn(wall(), std::move(requests), tick, result);
+    ++turns_;
+    if (!turned.ok()) {
+      world_.violate("5: " + turned.error().text());
+      return;
+    }
+    if (!result.store_full.empty()) world_.reached().insert("store full");
+    if (mortal_.dead || world_.happens(Fault::crash_any_time, 1)) {
+      crash();
+      return;
+    }
+    take_answers(result.answers);
+    scan();
+    check(faults);
+  }
+
+  void stir() {
+    world_.stir();
+    if (world_.happens(Fault::store_full, 5))
+      full_until_ = world_.time() + sched::seconds(60 + choices_.choose("full", 300));
+    store_.set_full(world_.time() < full_until_);
+    store_.set_lost_fsync(world_.happens(Fault::store_lost_fsync, 100));
+  }
+
+  void crash() {
+    ++crashes_;
+    scan();
+    loop_.reset();
+    world_.controller_crashed();
+    store_.crash();
+    store_.set_full(false);
+    full_until_ = {};
+    scanned_ = std::min(scanned_, store_.durable());
+    if (world_.tolerate_lost_records) refold();
+    if (world_.happens(Fault::store_damage, 200))
+      damaged_ = store_.flip_bit(choices_.choose("bit", 1'000'000'000) %
+                                 std::max<std::uint64_t>(1, 8 * store_.durable_bytes()));
+    if (world_.happens(Fault::clock_jump, 300)) {
+      wall_offset_ = Duration(sched::seconds(static_cast<std::int64_t>(choices_.choose("clock", 7200)) - 3600).count());
+    }
+    world_.advance(world_.time() + sched::seconds(choices_.choose("down", 120)));
+    next_tick_ = world_.time() + sched::seconds(1);
+    start();
+  }
+
+  std::vector<Request> due_requests(bool faults) {
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < submissions_.size(); ++i) {
+      Submission& submission = submissions_[i];
+      const bool repeat = submission.job != 0 && world_.happens(Fault::user_repeats, 2);
+      if (submission.at > world_.time() || (submission.job != 0 && !repeat) || submission.retry > world_.time())
+        continue;
+      submission.retry = world_.time() + sched::seconds(30);
+      requests.push_back(submission.request);
+      requests.back().id = i + 1;
+    }
+    if (faults) add_changes(requests);
+    if (!faults) add_repairs(requests);
+    return requests;
+  }
+
+  void add_changes(std::vector<Request>& requests) {
+    const auto add = [&](RequestKind kind, std::uint64_t id) -> Request& {
+      Request& request = requests.emplace_back();
+      request.kind = kind;
+      request.user = "user";
+      request.id = id;
+      request.job = 1 + choices_.choose("job", static_cast<std::uint32_t>(std::max<JobNumber>(1, state().last_job())));
+      request.node =
+          static_cast<sched::NodeId>(choices_.choose("person", static_cast<std::uint32_t>(machine_->nodes().size())));
+      request.reason = "test";
+      return request;
+    };
+    if (world_.happens(Fault::user_cancels, 4)) {
+      Request& request = add(RequestKind::cancel, 0);
+      request.id = kCancel + request.job;
+    }
+    if (world_.happens(Fault::user_holds, 5))
+      add(choices_.choose("hold", 2) == 0 ? RequestKind::hold : RequestKind::release, 0);
+    if (world_.happens(Fault::user_drains, 5))
+      add(choices_.choose("drain", 2) == 0 ? RequestKind::drain : RequestKind::resume, 0);
+    if (world_.happens(Fault::user_holds, 3)) add(RequestKind::drill, 0);
+    for (std::uint32_t n = 0; n < machine_->nodes().size(); ++n) {  // a person who has looked
+      const auto node = static_cast<sched::NodeId>(n);
+      if (!world_.is_off(node) || state().jobs_on(node).empty() || !world_.happens(Fault::user_drains, 5)) continue;
+      add(RequestKind::confirm_off, 0).node = node;
+      world_.reached().insert("off confirmed by a person");
+    }
+  }
+
+  // After the faults, people finish their work.
+  void add_repairs(std::vector<Request>& requests) {
+    const auto add = [&](RequestKind kind) -> Request& {
+      Request& request = requests.emplace_back();
+      request.kind = kind;
+      request.user = "user";
+      request.reason = "done";
+      return request;
+    };
+    if (world_.time() < next_repair_) return;
+    next_repair_ = world_.time() + sched::seconds(60);
+    for (std::uint32_t n = 0; n < machine_->nodes().size(); ++n) {
+      const control::Node& node = state().node(static_cast<sched::NodeId>(n));
+      const bool waits = node.session && node.session->step == control::SessionStep::person;
+      if (node.drained || waits) add(RequestKind::resume).node = static_cast<sched::NodeId>(n);
+    }
+    for (const auto& [number, job] : state().jobs()) {
+      if (job.held) add(RequestKind::release).job = number;
+    }
+  }
+
+  void take_answers(const std::vector<control::Answer>& answers) {
+    for (const control::Answer& answer : answers) {
+      if (answer.request > kCancel) {
+        if (answer.ok) check_canceled(answer.request - kCancel);
+        continue;
+      }
+      if (answer.request == 0) continue;
+      if (!answer.ok) {
+        world_.violate("a valid submission is refused: " + answer.text);
+        continue;
+      }
+      Submission& submission = submissions_[answer.request - 1];
+      if (submission.job != 0 && submission.job != answer.job && !world_.tolerate_lost_records) {
+        world_.violate(fmt::format("5: one submission is jobs {} and {}", submission.job, answer.job));
+      }
+      submission.job = answer.job;
+    }
+  }
+
+  void check_canceled(JobNumber number) {
+    canceled_.insert(number);
+    const control::Job* job = state().find_job(number);
+    if (job != nullptr && !job->cancel)
+      world_.violate(fmt::format("5: the acknowledged cancel of job {} is lost", number));
+  }
+
+  // Reads what has become durable: operations, sessions, holds.
+  void scan() {
+    const Status read = store_.read(std::max(scanned_ + 1, store_.first()), [&](const store::Entry& entry) -> Status {
+      const Result<Record> record = control::parse_record(entry.bytes);
+      if (!record.ok()) return record.error();
+      scanned_ = entry.sequence;
+      journal_hash_ = hash64(entry.bytes, journal_hash_);
+      ++records_;
+      inspect(*record);
+      return {};
+    });
+    if (!read.ok() && !damaged_) world_.violate("13: " + read.error().text());
+  }
+
+  void refold() {  // records were lost: what was read of them does not count
+    durable_operations_.clear();
+    open_sessions_.clear();
+    scanned_ = store_.first() - 1;
+  }
+
+  void inspect(const Record& record) {
+    if (record.operation != 0) durable_operations_.insert(record.operation);
+    if (damaged_) return;  // damage may hide records that a snapshot covers
+    if (record.kind == RecordKind::session_opened) {
+      open_sessions_[record.node] = record.session;
+      opened_[record.node] = world_.time();
+      check_evidence(record);
+      const double limit =
+          std::max(1.0, std::floor(settings_.breaker.total * static_cast<double>(machine_->nodes().size())));
+      if (static_cast<double>(open_sessions_.size()) > limit) {
+        world_.violate(fmt::format("4: {} nodes in repair, the limit is {}", open_sessions_.size(), limit));
+      }
+    } else if (record.kind == RecordKind::session_closed) {
+      check_close(record);
+      open_sessions_.erase(record.node);
+      closed_[record.node] = world_.time();
+    } else if (record.kind == RecordKind::job_held && record.user.empty() && !world_.tolerate_lost_records) {
+      const bool by_nodes = record.text.find("node failures") != std::string::npos;
+      if (!by_nodes && world_.application_failures(record.job) <= 3) {
+        world_.violate(fmt::format("7: job {} is held after {} failures of its own", record.job,
+                                   world_.application_failures(record.job)));
+      }
+      world_.reached().insert("job held after failures");
+    } else if (record.kind == RecordKind::node_resume && record.user.empty()) {
+      world_.violate(fmt::format("9: node {} was drained by a person and is resumed", sched::index_of(record.node)));
+    } else if (record.kind == RecordKind::breaker && record.code == 1) {
+      world_.reached().insert("breaker tripped");
+    } else if (record.kind == RecordKind::orphan_stopped) {
+      world_.reached().insert("orphan stopped");
+    } else if (record.kind == RecordKind::session_step &&
+               record.code == static_cast<std::uint8_t>(control::SessionStep::person)) {
+      world_.reached().insert("repair handed to a person");
+    } else if (record.kind == RecordKind::attempt_stopping &&
+               record.code == static_cast<std::uint8_t>(control::StopCause::preempted)) {
+      world_.reached().insert("preemption");
+    }
+  }
+
+  // A session ends because a person removed its cordon only if that was seen during the session.
+  void check_close(const Record& record) {
+    if (world_.tolerate_lost_records || world_.is_enabled(Fault::store_full)) return;
+    if (record.code != static_cast<std::uint8_t>(control::SessionEnd::superseded)) return;
+    if (world_.told_mark(record.node) < opened_[record.node]) {
+      world_.violate(fmt::format("2: session {} is ended by an observation from before it", record.session));
+    }
+  }
+
+  // A session is opened on an observation that is fresh and that no session before it was about.
+  void check_evidence(const Record& record) {
+    // Records become durable later than they are made, or are read again after their loss: the times do not compare.
+    if (world_.tolerate_lost_records || world_.is_enabled(Fault::store_full)) return;
+    const sched::Moment fatal = world_.told_fatal(record.node);
+    if (world_.time() - fatal > settings_.evidence_age + sched::seconds(10)) {
+      world_.violate(fmt::format("3: session {} is opened without fresh evidence", record.session));
+    }
+    const auto closed = closed_.find(record.node);
+    if (closed != closed_.end() && fatal < closed->second) {
+      world_.violate(fmt::format("2: session {} is opened on evidence of the one before", record.session));
+    }
+  }
+
+  bool is_durable(control::OperationId operation) {
+    scan();
+    return damaged_ || durable_operations_.contains(operation);  // damage may hide a record that a snapshot covers
+  }
+
+  void check(bool faults) {
+    if (turns_ % 64 != 0) return;
+    if (const std::string broken = loop_->controller().scheduler().broken_invariant(); !broken.empty())
+      world_.violate("11: " + broken);
+    if (state().open_operations().size() > 64 * (1 + machine_->nodes().size() + submissions_.size())) {
+      world_.violate(fmt::format("14: {} open operations", state().open_operations().size()));
+    }
+    if (turns_ % 1024 != 0 || store_.durable() != store_.last()) return;
+    SilentWorld silent;
+    const Result<std::unique_ptr<ControlLoop>> replayed = ControlLoop::open(machine_, settings_, store_, silent);
+    if (!replayed.ok() || (*replayed)->controller().state().to_text() != state().to_text()) {
+      world_.violate("5: the journal does not restore the state");
+    }
+    if (faults && choices_.choose("snapshot", 4) == 1) save_snapshot();
+  }
+
+  // Rarely, so that restarts begin with snapshots of any age.
+  void save_snapshot() {
+    const store::Sequence at = store_.durable();
+    if (at <= snapshot_) return;
+    if (!store_.save_snapshot({at, state().to_text()}).ok()) return;
+    if (snapshot_ > 0 && store_.compact(snapshot_).ok()) world_.reached().insert("journal compacted");
+    snapshot_ = at;
+  }
+
+  void settle() {
+    world_.heal();
+    store_.set_full(false);
+    store_.set_lost_fsync(false);
+    full_until_ = {};
+    const sched::Moment bound = world_.time() + sched::seconds(72 * 3600);
+    while (ok() && world_.time() < bound) {
+      step(false);
+      if (turns_ % 32 == 0 && is_settled()) break;
+    }
+    if (!ok()) return;
+    if (const std::string why = why_unsettled(); !why.empty()) {
+      world_.violate(why);
+      return;
+    }
+    scan();
+    for (const control::EndedJob& job : state().ended()) {
+      if (job.state == JobState::done && !world_.succeeded(job.number) && !world_.tolerate_lost_records) {
+        world_.violate(fmt::format("12: job {} is done, but did not finish", job.number));
+      }
+    }
+  }
+
+  [[nodiscard]] std::string why_unsettled() const {
+    for (const Submission& submission : submissions_) {
+      if (submission.job == 0) return "12: a submission is never acknowledged";
+    }
+    for (const auto& [number, job] : state().jobs()) {
+      return fmt::format("12: job {} is still {}: {}", number, to_text(job.state), job.reason);
+    }
+    for (std::uint32_t n = 0; n < machine_->nodes().size(); ++n) {
+      const std::string why = loop_->controller().why_unusable(static_cast<sched::NodeId>(n));
+      if (!why.empty()) return fmt::format("12: node {} is not returned: {}", n, why);
+    }
+    return world_.unsettled();
+  }
+  [[nodiscard]] bool is_settled() const { return loop_ && why_unsettled().empty(); }
+
+  SimulationResult result() {
+    SimulationResult result;
+    result.violation = world_.violation();
+    result.stopped = stopped_;
+    result.faults = world_.faults();
+    result.fault_counts = world_.counts();
+    result.events = turns_;
+    result.records = records_;
+    result.crashes = crashes_;
+    result.jobs = submissions_.size();
+    result.journal_hash = journal_hash_;
+    result.reached = world_.reached();
+    if (!result.violation.empty()) result.scenario = choices_.to_text();
+    return result;
+  }
+
+  static constexpr std::uint64_t kCancel = 1'000'000;
+  Choices& choices_;
+  SimulationOptions options_;
+  std::shared_ptr<const sched::Machine> machine_;
+  control::ControllerOptions settings_;
+  store::MemoryStore store_;
+  SimWorld world_;
+  MortalWorld mortal_;
+  std::unique_ptr<ControlLoop> loop_;
+  std::vector<Submission> submissions_;
+  std::set<JobNumber> canceled_;
+  std::set<control::OperationId> durable_operations_;
+  std::map<sched::NodeId, control::SessionId> open_sessions_;
+  std::map<sched::NodeId, sched::Moment> closed_;
+  std::map<sched::NodeId, sched::Moment> opened_;
+  store::Sequence scanned_ = 0;
+  store::Sequence snapshot_ = 0;
+  Duration wall_offset_{};
+  sched::Moment next_tick_{};
+  sched::Moment next_repair_{};
+  sched::Moment full_until_{};
+  std::uint64_t turns_ = 0;
+  std::uint64_t crashes_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t journal_hash_ = 0;
+  bool damaged_ = false;
+  std::string stopped_;
+};
+
+}  // namespace
+
+SimulationResult simulate(Choices choices, const SimulationOptions& options) {
+  return Simulation(choices, options).run();
+}
+
+}  // namespace weft::world

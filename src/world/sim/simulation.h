@@ -1,0 +1,48 @@
+// Deterministic simulation of the control plane: the product's controller, loop and store against the simulated world,
+// from one seed, in one thread. First faults, with safety checked after every event; then the faults stop and
+// everything must settle (liveness). A run that fails can be replayed from its recorded choices and shrunk.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "control/defect.h"
+#include "world/sim/choices.h"
+#include "world/sim/sim_world.h"
+
+namespace weft::world {
+
+struct SimulationOptions {
+  control::Defect defect = control::Defect::none;
+  std::vector<Fault> focus{};  // always enabled, and more frequent
+};
+
+struct SimulationResult {
+  std::string violation;  // "": none. Begins with the number of the invariant
+  std::string stopped;    // the controller refused to start on a damaged store; "": it did not
+  std::uint64_t faults = 0;
+  std::uint64_t events = 0;  // turns of the loop
+  std::uint64_t records = 0;
+  std::uint64_t crashes = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t journal_hash = 0;
+  std::set<std::string> reached;  // rare states
+  std::vector<std::uint64_t> fault_counts;
+  std::string scenario;  // the choices, if it failed
+};
+
+[[nodiscard]] SimulationResult simulate(Choices choices, const SimulationOptions& options = {});
+
+// Removes chunks of choices and lowers the others as long as the same invariant fails. At most `max_runs` runs.
+struct ShrunkScenario {
+  std::string scenario;
+  std::string violation;
+  std::size_t runs = 0;
+  std::size_t choices_before = 0;
+  std::size_t choices_after = 0;  // not 0
+};
+[[nodiscard]] ShrunkScenario shrink(const std::string& scenario, const SimulationOptions& options,
+                                    std::size_t max_runs);
+
+}  // namespace weft::world
