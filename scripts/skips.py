@@ -104,6 +104,30 @@ def can_make_devices():
             return False
 
 
+def can_mount():
+    """A small file system in memory, as the tests of full disks mount."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "weft-test", folder], capture_output=True)
+        if done.returncode == 0:
+            subprocess.run(["umount", folder], capture_output=True)
+        return done.returncode == 0
+
+
+def can_make_cgroups():
+    """A cgroup (v2) below our own."""
+    own = [line[3:] for line in open("/proc/self/cgroup").read().splitlines() if line.startswith("0::/")]
+    for line in open("/proc/self/mounts").read().splitlines() if own else ():
+        if line.split()[2] == "cgroup2":
+            folder = os.path.join(line.split()[1], own[0].lstrip("/"), f"weft-skips-{os.getpid()}")
+            try:
+                os.mkdir(folder)
+            except OSError:
+                return False
+            os.rmdir(folder)
+            return True
+    return False
+
+
 def is_present(prerequisite):
     """True when the prerequisite is here. False when it is not, or when only the test itself can tell."""
     kind, _, what = prerequisite.partition(" ")
@@ -114,7 +138,8 @@ def is_present(prerequisite):
     if kind == "python":
         return any(can_import(python, what) for python in ("/usr/bin/python3", "python3"))
     check = {"root": lambda: os.geteuid() == 0, "network namespaces": can_make_networks, "UDP port 623": can_listen,
-             "device files": can_make_devices, "/proc/sys": lambda: os.path.exists("/proc/sys/net")}.get(prerequisite)
+             "device files": can_make_devices, "mounts": can_mount, "writable cgroups": can_make_cgroups,
+             "/proc/sys": lambda: os.path.exists("/proc/sys/net")}.get(prerequisite)
     return check is not None and check()
 
 

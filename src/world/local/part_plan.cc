@@ -1,0 +1,328 @@
+#include "world/local/part_plan.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/random.h"
+#include "base/text.h"
+
+namespace weft::world {
+namespace {
+
+using control::AttemptName;
+using control::CheckpointNotice;
+using control::JobSpec;
+using control::StartAttempt;
+
+constexpr std::string_view kPlanFormat = "weft part plan 1";
+
+class FieldWriter {
+ public:
+  void add(std::string_view text) {
+    out_ += text;
+    out_ += '\0';
+  }
+  void add(std::int64_t number) { add(std::to_string(number)); }
+  void add(const std::vector<std::string>& texts) {
+    add(static_cast<std::int64_t>(texts.size()));
+    for (const std::string& text : texts) add(text);
+  }
+  [[nodiscard]] std::string finish() && { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view text) : left_(text) {}
+  std::string text() {
+    const std::size_t end = left_.find('\0');
+    if (end == std::string_view::npos) {
+      failed_ = true;
+      return {};
+    }
+    std::string field(left_.substr(0, end));
+    left_.remove_prefix(end + 1);
+    return field;
+  }
+  template <class Number>
+  Number number() {
+    const std::string field = text();
+    Number value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size()) failed_ = true;
+    return failed_ ? Number{0} : value;
+  }
+  std::size_t count() {
+    const auto value = number<std::size_t>();
+    if (value > left_.size()) failed_ = true;  // every item takes at least one byte
+    return failed_ ? 0 : value;
+  }
+  std::vector<std::string> texts() {
+    std::vector<std::string> items(count());
+    for (std::string& item : items) item = text();
+    return items;
+  }
+  [[nodiscard]] bool ok() const { return !failed_; }
+  [[nodiscard]] bool at_end() const { return left_.empty(); }
+
+ private:
+  std::string_view left_;
+  bool failed_ = false;
+};
+
+Error refusal(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+std::string find_text_problem(const JobSpec& spec) {
+  if (spec.command.empty() || spec.command.front().empty()) return "the job has no command";
+  if (std::any_of(spec.command.begin(), spec.command.end(), has_nul)) return "the command contains a NUL byte";
+  for (const auto& [name, value] : spec.environment) {
+    if (name.empty() || contains(name, "=") || has_nul(name) || has_nul(value))
+      return fmt::format("the environment variable '{}' is not valid",
+                         replace_all(name, std::string_view("\0", 1), "?"));
+  }
+  if (has_nul(spec.directory) || has_nul(spec.output)) return "a path contains a NUL byte";
+  for (const std::string& volume : spec.checkpoint.volumes) {
+    if (!volume.starts_with('/') || has_nul(volume) || contains(volume, ":"))
+      return fmt::format("the checkpoint volume '{}' is not an absolute path without colons", volume);
+  }
+  return {};
+}
+
+std::string find_problem(const StartAttempt& command, const PlanContext& context) {
+  if (command.spec == nullptr) return "the command has no job";
+  if (command.slots.empty() || command.slots.size() != command.boots.size())
+    return fmt::format("the command has {} slots and {} boot ids", command.slots.size(), command.boots.size());
+  for (std::size_t i = 0; i < command.slots.size(); ++i) {
+    const std::uint32_t node = index_of(command.slots[i].node);
+    if (node >= context.nodes.size()) return fmt::format("this machine has no node {}", node);
+    if (command.boots[i] != context.boot)
+      return fmt::format("node {} has been rebooted: its boot id is {:016x}, the command is for {:016x}",
+                         context.nodes[node], context.boot, command.boots[i]);
+  }
+  const JobSpec& spec = *command.spec;
+  if (::geteuid() != 0 && (spec.uid != ::geteuid() || spec.gid != ::getegid()))
+    return fmt::format("weft runs as user {} and cannot run jobs of user {}:{}", ::geteuid(), spec.uid, spec.gid);
+  if (has_nul(command.checkpoint_path)) return "the path of the checkpoint contains a NUL byte";
+  return find_text_problem(spec);
+}
+
+std::string list_gpus(std::uint16_t mask) {
+  std::vector<std::string> gpus;
+  for (unsigned gpu = 0; gpu < 16; ++gpu) {
+    if ((mask >> gpu & 1U) != 0) gpus.push_back(std::to_string(gpu));
+  }
+  return join(gpus, ",");
+}
+
+std::string in_seconds(Duration duration) {
+  std::string text = fmt::format("{}.{:09}", duration.count() / 1'000'000'000, duration.count() % 1'000'000'000);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string log_file(const StartAttempt& command, const PlanContext& context, std::size_t task) {
+  const std::string& pattern = command.spec->output;
+  if (pattern.empty())
+    return fmt::format("{}/logs/{}.{}.{}.log", context.state, command.name.job, command.name.attempt, task);
+  std::string path;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char kind = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (kind == 'j') path += std::to_string(command.name.job);
+    if (kind == 'a') path += std::to_string(command.name.attempt);
+    if (kind == 't') path += std::to_string(task);
+    if (kind == '%') path += '%';
+    if (kind == 'j' || kind == 'a' || kind == 't' || kind == '%') {
+      ++i;
+    } else {
+      path += pattern[i];
+    }
+  }
+  return path;
+}
+
+// Of a gang: which node is the how-manieth, and how many tasks each has.
+struct NodeRanks {
+  std::vector<sched::NodeId> order;
+  std::map<sched::NodeId, std::size_t> rank;
+  std::map<sched::NodeId, std::size_t> tasks;
+};
+
+NodeRanks rank_nodes(const StartAttempt& command) {
+  NodeRanks ranks;
+  for (const sched::Slot& slot : command.slots) {
+    if (ranks.rank.emplace(slot.node, ranks.order.size()).second) ranks.order.push_back(slot.node);
+    ++ranks.tasks[slot.node];
+  }
+  return ranks;
+}
+
+// What is the same for every rank of the attempt.
+std::map<std::string, std::string> common_environment(const StartAttempt& command, const PlanContext& context,
+                                                      const NodeRanks& ranks, const PartPlan& plan) {
+  constexpr std::uint64_t kFirstPort = 20'000;
+  constexpr std::uint64_t kPorts = 40'000;
+  std::vector<std::string> nodes;
+  for (const sched::NodeId node : ranks.order) nodes.push_back(context.nodes[index_of(node)]);
+  const std::string id = to_text(command.name);
+  std::map<std::string, std::string> variables;
+  variables["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  variables["LANG"] = "C.UTF-8";
+  for (const auto& [name, value] : command.spec->environment) variables[name] = value;
+  variables["MASTER_ADDR"] = "127.0.0.1";
+  variables["MASTER_PORT"] = std::to_string(kFirstPort + hash64(id) % kPorts);
+  variables["WORLD_SIZE"] = std::to_string(command.slots.size());
+  variables["GROUP_WORLD_SIZE"] = std::to_string(ranks.order.size());
+  variables["WEFT_JOB_ID"] = std::to_string(command.name.job);
+  variables["WEFT_ATTEMPT"] = std::to_string(command.name.attempt);
+  variables["WEFT_NODELIST"] = join(nodes, ",");
+  variables["WEFT_CHECKPOINT_DIRS"] = join(plan.checkpoints, ":");
+  variables["WEFT_RESTORE"] = command.checkpoint_path;
+  variables["WEFT_CHECKPOINT_INTERVAL"] = in_seconds(command.checkpoint_interval);
+  variables["WEFT_CHECKPOINT_REQUEST"] = checkpoint_request_file(context.state, command.name);
+  return variables;
+}
+
+PartPlan make_common_plan(const StartAttempt& command, const PlanContext& context) {
+  const JobSpec& spec = *command.spec;
+  PartPlan plan;
+  plan.name = command.name;
+  plan.boot = context.boot;
+  plan.uid = spec.uid;
+  plan.gid = spec.gid;
+  plan.directory = spec.directory;
+  plan.command = spec.command;
+  for (const std::string& volume : spec.checkpoint.volumes)
+    plan.checkpoints.push_back(job_checkpoint_directory(volume, command.name.job));
+  if (spec.checkpoint.notice == CheckpointNotice::signal) plan.notice_signal = spec.checkpoint.notice_signal;
+  plan.notice_file = spec.checkpoint.notice == CheckpointNotice::file;
+  plan.user_logs = !spec.output.empty();
+  plan.log_bytes = context.log_bytes;
+  plan.log_files = context.log_files;
+  return plan;
+}
+
+}  // namespace
+
+std::string encode_plan(const PartPlan& plan) {
+  FieldWriter out;
+  out.add("start");
+  out.add(kPlanFormat);
+  out.add(std::to_string(plan.name.job));
+  out.add(std::to_string(plan.name.attempt));
+  out.add(plan.node);
+  out.add(std::to_string(plan.boot));
+  out.add(plan.marker);
+  out.add(plan.cgroup);
+  out.add(std::int64_t{plan.uid});
+  out.add(std::int64_t{plan.gid});
+  out.add(plan.directory);
+  out.add(plan.command);
+  out.add(plan.checkpoints);
+  out.add(std::int64_t{plan.notice_signal});
+  out.add(std::int64_t{plan.notice_file});
+  out.add(std::int64_t{plan.user_logs});
+  out.add(plan.log_bytes);
+  out.add(std::int64_t{plan.log_files});
+  out.add(static_cast<std::int64_t>(plan.ranks.size()));
+  for (const RankPlan& rank : plan.ranks) {
+    out.add(std::int64_t{rank.rank});
+    out.add(rank.environment);
+    out.add(rank.log);
+  }
+  out.add("end");
+  return std::move(out).finish();
+}
+
+Result<PartPlan> parse_plan(std::string_view text) {
+  FieldReader in(text);
+  PartPlan plan;
+  const bool begins = in.text() == "start" && in.text() == kPlanFormat;
+  if (!begins) return refusal("is not the plan of a part, or of another version of weft");
+  plan.name.job = in.number<control::JobNumber>();
+  plan.name.attempt = in.number<control::AttemptNumber>();
+  plan.node = in.text();
+  plan.boot = in.number<control::BootId>();
+  plan.marker = in.text();
+  plan.cgroup = in.text();
+  plan.uid = in.number<std::uint32_t>();
+  plan.gid = in.number<std::uint32_t>();
+  plan.directory = in.text();
+  plan.command = in.texts();
+  plan.checkpoints = in.texts();
+  plan.notice_signal = in.number<std::int32_t>();
+  plan.notice_file = in.number<int>() != 0;
+  plan.user_logs = in.number<int>() != 0;
+  plan.log_bytes = in.number<std::int64_t>();
+  plan.log_files = in.number<std::int32_t>();
+  plan.ranks.resize(in.count());
+  for (RankPlan& rank : plan.ranks) {
+    rank.rank = in.number<std::int32_t>();
+    rank.environment = in.texts();
+    rank.log = in.text();
+  }
+  if (in.text() != "end" || !in.ok() || !in.at_end()) return refusal("the plan of the part is damaged");
+  return plan;
+}
+
+Result<std::vector<std::pair<sched::NodeId, PartPlan>>> make_plans(const StartAttempt& command,
+                                                                   const PlanContext& context) {
+  if (std::string problem = find_problem(command, context); !problem.empty()) return refusal(std::move(problem));
+  const NodeRanks ranks = rank_nodes(command);
+  const PartPlan common = make_common_plan(command, context);
+  std::map<std::string, std::string> variables = common_environment(command, context, ranks, common);
+  std::vector<std::pair<sched::NodeId, PartPlan>> plans;
+  for (const sched::NodeId node : ranks.order) {
+    PartPlan plan = common;
+    plan.node = context.nodes[index_of(node)];
+    const std::string part = fmt::format("{}.{}", to_text(command.name), encode_file_name(plan.node));
+    // The state directory makes it unique among all engines that ever ran on this machine.
+    const std::string unique = fmt::format("{:016x}.{}", hash64(context.state), part);
+    plan.marker = "WEFT_PART=" + unique;
+    if (!context.cgroup.empty()) plan.cgroup = context.cgroup + "/" + part;
+    variables["WEFT_PART"] = unique;
+    variables["WEFT_NODE"] = plan.node;
+    variables["NODE_RANK"] = variables["GROUP_RANK"] = std::to_string(ranks.rank.at(node));
+    variables["LOCAL_WORLD_SIZE"] = std::to_string(ranks.tasks.at(node));
+    for (std::size_t task = 0; task < command.slots.size(); ++task) {
+      if (command.slots[task].node != node) continue;
+      variables["RANK"] = std::to_string(task);
+      variables["LOCAL_RANK"] = std::to_string(plan.ranks.size());
+      variables["CUDA_VISIBLE_DEVICES"] = list_gpus(command.slots[task].gpus);
+      RankPlan rank{static_cast<std::int32_t>(task), {}, log_file(command, context, task)};
+      for (const auto& [name, value] : variables) rank.environment.push_back(fmt::format("{}={}", name, value));
+      plan.ranks.push_back(std::move(rank));
+    }
+    plans.emplace_back(node, std::move(plan));
+  }
+  return plans;
+}
+
+std::string job_checkpoint_directory(const std::string& volume, control::JobNumber job) {
+  return fmt::format("{}/job-{}", volume, job);
+}
+
+std::string checkpoint_request_file(const std::string& state, const AttemptName& name) {
+  return fmt::format("{}/requests/{}", state, to_text(name));
+}
+
+std::string encode_file_name(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const bool plain = is_letter_or_digit(c) || c == '-' || c == '_' || (c == '.' && !text.empty());
+    text += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
+std::string to_text(const AttemptName& name) { return fmt::format("{}.{}", name.job, name.attempt); }
+
+}  // namespace weft::world
