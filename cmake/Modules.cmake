@@ -99,7 +99,7 @@ if(WEFT_IPMI)
   weft_module_sources(oob LINK weft_freeipmi DEFINE WEFT_HAS_IPMI=1)
 endif()
 weft_module_sources(store LINK weft_sqlite)
-weft_module_sources(serve LINK weft_boost nlohmann_json::nlohmann_json)
+weft_module_sources(serve LINK weft_boost)
 weft_module_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 
 weft_finish_modules()

@@ -108,7 +108,7 @@ class Controller {
   void send_start(const Job& job, Step& step);
   void stop_attempt(const Job& job, StopCause cause, std::string text, Step& step, bool ask_checkpoint = false);
   void send_stop(const Job& job, StopCause cause, std::string text, Step& step);
-  void seal(JobNumber number, sched::NodeId node, PartEnd end, std::int32_t code, std::string text, Step& step);
+  void seal(JobNumber number, sched::NodeId node, PartEnd end, std::int32_t code, const std::string& text, Step& step);
   void end_attempt(const Job& job, Step& step);
   void requeue(JobNumber number, AttemptEnd end, StopCause cause, Step& step);
   void unplace(const Job& job, std::string text, Step& step);
@@ -116,7 +116,6 @@ class Controller {
   void forget_orphan(AttemptName name, sched::NodeId node);
   void check_deadlines(const Job& job, Step& step);
   void vanish(const Inventory& inventory, Step& step);
-  [[nodiscard]] bool can_start(const Job& job) const;
   [[nodiscard]] Duration interval_of(const Job& job) const;
 
   // controller_nodes.cc

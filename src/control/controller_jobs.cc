@@ -9,18 +9,6 @@
 namespace weft::control {
 namespace {
 
-bool is_free(const sched::NodeFree& free, const sched::Request& request, const sched::Slot& slot) {
-  if (free.cpu < request.cpu || free.memory_mib < request.memory_mib || free.functions < request.functions ||
-      free.scratch_gib < request.scratch_gib) {
-    return false;
-  }
-  for (std::size_t g = 0; g < sched::kMaxGpus; ++g) {
-    if ((slot.gpus >> g & 1U) == 0) continue;
-    if (request.mig.slices > 0 ? (free.mig_used[g] & slot.mig[g]) != 0 : free.gpu[g] < request.gpu_milli) return false;
-  }
-  return true;
-}
-
 bool is_failure(const Part& part) { return part.end != PartEnd::exited || part.code != 0; }
 
 // The exit status to report: the first failure that was not caused by our own stop (SIGTERM, SIGKILL), if there is one.
@@ -92,16 +80,6 @@ void Controller::advance(JobNumber number, Step& step) {
   }
 }
 
-bool Controller::can_start(const Job& job) const {
-  std::map<sched::NodeId, sched::NodeFree> left;
-  for (const sched::Slot& slot : job.current->slots) {
-    const auto [found, added] = left.try_emplace(slot.node, state_.unclaimed(slot.node));
-    if (!is_free(found->second, job.spec->shape.task, slot)) return false;
-    sched::take(found->second, job.spec->shape.task, slot);
-  }
-  return true;
-}
-
 void Controller::start_placed(const Job& job, Step& step) {
   if (job.cancel) {
     const JobNumber number = job.number;
@@ -115,7 +93,7 @@ void Controller::start_placed(const Job& job, Step& step) {
             step);
     return;
   }
-  if (!can_start(job)) return;  // until the attempt before on these GPUs is sealed
+  if (!state_.can_claim(job)) return;  // until the attempt before on these GPUs is sealed
   if (has(Defect::unverified_checkpoint) && !job.current->chosen) {
     Record chosen = attempt_record(RecordKind::checkpoint_chosen, job);
     chosen.text = job.checkpoint;
@@ -202,7 +180,7 @@ void Controller::send_stop(const Job& job, StopCause cause, std::string text, St
   if (emit(step, std::move(stopping))) step.commands.emplace_back(std::move(stop));
 }
 
-void Controller::seal(JobNumber number, sched::NodeId node, PartEnd end, std::int32_t code, std::string text,
+void Controller::seal(JobNumber number, sched::NodeId node, PartEnd end, std::int32_t code, const std::string& text,
                       Step& step) {
   const Job* job = state_.find_job(number);
   if (job == nullptr || !job->current || job->current->starts == 0) return;

@@ -241,11 +241,9 @@ void Controller::drain_node(sched::NodeId id, Step& step) {
   const bool waited = now_ - node.session->since > options_.stop_repeat * 2;
   if (!state_.jobs_on(id).empty() && !waited) return;
   const bool fresh = heard.last_fatal != sched::Moment() && now_ - heard.last_fatal <= options_.evidence_age;
-  if (node.health == Health::fatal && (fresh || has(Defect::stale_evidence_power))) {
+  const bool ignores_age = has(Defect::stale_evidence_power) && waited;
+  if ((node.health == Health::fatal && fresh) || ignores_age)
     move_session(id, SessionStep::remediate, "power cycle", step);
-  } else if (has(Defect::stale_evidence_power) && waited) {
-    move_session(id, SessionStep::remediate, "power cycle", step);
-  }
 }
 
 void Controller::advance_session(sched::NodeId id, Step& step) {

@@ -184,7 +184,7 @@ std::string to_text(const JobSpec& spec) {
   writer.number("mig", (task.mig.slices << 8U) | task.mig.starts);
   for (const std::string& argument : spec.command) writer.list("argument", {argument});
   writer.list("volume", spec.checkpoint.volumes);
-  for (const auto& [name, value] : spec.environment) writer.text("env", name + "=" + value);
+  for (const auto& [name, value] : spec.environment) writer.text("env", fmt::format("{}={}", name, value));
   return writer.take();
 }
 

@@ -16,6 +16,18 @@ Error contradiction(const Record& record, std::string_view why) {
           {}};
 }
 
+bool is_free(const sched::NodeFree& free, const sched::Request& request, const sched::Slot& slot) {
+  if (free.cpu < request.cpu || free.memory_mib < request.memory_mib || free.functions < request.functions ||
+      free.scratch_gib < request.scratch_gib) {
+    return false;
+  }
+  for (std::size_t g = 0; g < sched::kMaxGpus; ++g) {
+    if ((slot.gpus >> g & 1U) == 0) continue;
+    if (request.mig.slices > 0 ? (free.mig_used[g] & slot.mig[g]) != 0 : free.gpu[g] < request.gpu_milli) return false;
+  }
+  return true;
+}
+
 bool is_job_record(RecordKind kind) { return kind <= RecordKind::orphan_stopped; }
 
 }  // namespace
@@ -55,10 +67,13 @@ Status ControlState::apply(const Record& record) {
   if (record.at < now_) return contradiction(record, "its time is before that of the record before it");
   if (sched::index_of(record.node) >= nodes_.size()) return contradiction(record, "the cluster has no such node");
   if (record.operation > last_operation_ + 1) return contradiction(record, "an operation was skipped");
-  const Status applied = is_job_record(record.kind) ? apply_to_job(record)
-                         : record.kind >= RecordKind::session_opened && record.kind <= RecordKind::session_closed
-                             ? apply_to_session(record)
-                             : apply_to_node(record);
+  if (record.operation != 0 && record.operation <= last_operation_ && record.kind != RecordKind::outcome) {
+    return contradiction(record, "its operation was used before");
+  }
+  Status applied = is_job_record(record.kind) ? apply_to_job(record)
+                   : record.kind >= RecordKind::session_opened && record.kind <= RecordKind::session_closed
+                       ? apply_to_session(record)
+                       : apply_to_node(record);
   if (!applied.ok()) return applied;
   now_ = record.at;
   if (record.operation > last_operation_) open_operation(record);
@@ -133,7 +148,7 @@ Status ControlState::apply_to_job(const Record& record) {
       return {};
     case RecordKind::job_ended: {
       if (record.code >= kJobStates) return contradiction(record, "no such state");
-      if (const Status moved = move(job, static_cast<JobState>(record.code), record); !moved.ok()) return moved;
+      if (Status moved = move(job, static_cast<JobState>(record.code), record); !moved.ok()) return moved;
       end_job(job, record);
       return {};
     }
@@ -145,7 +160,7 @@ Status ControlState::apply_to_job(const Record& record) {
       for (const sched::Slot& slot : record.slots) {
         if (sched::index_of(slot.node) >= nodes_.size()) return contradiction(record, "the cluster has no such node");
       }
-      if (const Status moved = move(job, JobState::placed, record); !moved.ok()) return moved;
+      if (Status moved = move(job, JobState::placed, record); !moved.ok()) return moved;
       place(job, record);
       return {};
     default:
@@ -173,12 +188,25 @@ void ControlState::place(Job& job, const Record& record) {
   job.current = std::move(attempt);
 }
 
-// Claims what the attempt may use on its nodes, from the start command on.
-void ControlState::claim(const Job& job, bool take) {
+bool ControlState::can_claim(const Job& job) const {
+  std::map<sched::NodeId, sched::NodeFree> left;
   for (const sched::Slot& slot : job.current->slots) {
-    sched::NodeFree& free = unclaimed_[sched::index_of(slot.node)];
-    take ? sched::take(free, job.spec->shape.task, slot) : sched::give_back(free, job.spec->shape.task, slot);
-    if (take) jobs_on_[sched::index_of(slot.node)].insert(job.number);
+    const Part* part = job.current->find(slot.node);
+    if (part == nullptr) return false;
+    if (part->sealed) continue;
+    const auto [found, added] = left.try_emplace(slot.node, unclaimed(slot.node));
+    if (!is_free(found->second, job.spec->shape.task, slot)) return false;
+    sched::take(found->second, job.spec->shape.task, slot);
+  }
+  return true;
+}
+
+// Claims what the attempt may use on its nodes, from the start command on.
+void ControlState::claim(const Job& job) {
+  for (const sched::Slot& slot : job.current->slots) {
+    if (job.current->find(slot.node)->sealed) continue;
+    sched::take(unclaimed_[sched::index_of(slot.node)], job.spec->shape.task, slot);
+    jobs_on_[sched::index_of(slot.node)].insert(job.number);
   }
 }
 
@@ -194,7 +222,7 @@ Status ControlState::apply_to_attempt(Job& job, const Record& record) {
   Attempt& attempt = *job.current;
   switch (record.kind) {
     case RecordKind::attempt_unplaced:
-      if (const Status moved = move(job, JobState::queued, record); !moved.ok()) return moved;
+      if (Status moved = move(job, JobState::queued, record); !moved.ok()) return moved;
       job.current.reset();
       job.queued = record.at;
       return {};
@@ -207,21 +235,22 @@ Status ControlState::apply_to_attempt(Job& job, const Record& record) {
       attempt.step = record.value;
       return {};
     case RecordKind::attempt_starting:
-      if (const Status moved = move(job, JobState::starting, record); !moved.ok()) return moved;
-      if (attempt.starts == 0) claim(job, true);
+      if (attempt.starts == 0 && !can_claim(job)) return contradiction(record, "another attempt may use its GPUs");
+      if (Status moved = move(job, JobState::starting, record); !moved.ok()) return moved;
+      if (attempt.starts == 0) claim(job);
       attempt.start = record.operation;
       ++attempt.starts;
       attempt.sent = record.at;
       if (job.first_start == sched::Moment()) job.first_start = record.at;
       return {};
     case RecordKind::attempt_checkpoint:
-      if (const Status moved = move(job, JobState::checkpointing, record); !moved.ok()) return moved;
+      if (Status moved = move(job, JobState::checkpointing, record); !moved.ok()) return moved;
       attempt.cause = static_cast<StopCause>(std::min<std::uint8_t>(record.code, kStopCauses - 1));
       attempt.cause_text = record.text;
       attempt.stopped = record.at;
       return {};
     case RecordKind::attempt_stopping:
-      if (const Status moved = move(job, JobState::stopping, record); !moved.ok()) return moved;
+      if (Status moved = move(job, JobState::stopping, record); !moved.ok()) return moved;
       close_operation(attempt.stop);
       attempt.stop = record.operation;
       ++attempt.stops;
@@ -242,7 +271,7 @@ Status ControlState::apply_to_attempt(Job& job, const Record& record) {
       if (!attempt.all_sealed()) return contradiction(record, "a part of the attempt may still run");
       const std::optional<JobState> next = find_job_state(record.key);
       if (!next) return contradiction(record, "no next state");
-      if (const Status moved = move(job, *next, record); !moved.ok()) return moved;
+      if (Status moved = move(job, *next, record); !moved.ok()) return moved;
       end_attempt(job, record);
       return {};
     }
@@ -261,7 +290,7 @@ Status ControlState::apply_part(Job& job, const Record& record) {
     const bool all = std::all_of(attempt.parts.begin(), attempt.parts.end(),
                                  [](const Part& each) { return each.running || each.sealed; });
     if (all && job.state == JobState::starting) {
-      if (const Status moved = move(job, JobState::running, record); !moved.ok()) return moved;
+      if (Status moved = move(job, JobState::running, record); !moved.ok()) return moved;
       attempt.running = record.at;
     }
     return {};

@@ -143,6 +143,8 @@ class ControlState {
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
   // What attempts that may still run leave free on a node: independent of the scheduler's own accounting.
   [[nodiscard]] const sched::NodeFree& unclaimed(sched::NodeId id) const { return unclaimed_[sched::index_of(id)]; }
+  // Whether the slots of the current attempt are free of attempts that may still run.
+  [[nodiscard]] bool can_claim(const Job& job) const;
   // The jobs with a part on a node that is not sealed.
   [[nodiscard]] const std::set<JobNumber>& jobs_on(sched::NodeId id) const { return jobs_on_[sched::index_of(id)]; }
   // The job that a user submitted with this key; 0: none.
@@ -177,7 +179,7 @@ class ControlState {
   void end_attempt(Job& job, const Record& record);
   void end_job(Job& job, const Record& record);
   Status move(Job& job, JobState next, const Record& record);
-  void claim(const Job& job, bool take);
+  void claim(const Job& job);
   void release_part(const Job& job, const Part& part);
   void open_operation(const Record& record);
   void close_operation(OperationId operation);

@@ -145,7 +145,8 @@ std::string ControlState::to_text() const {
     v("tripped", tripped_), v("trip_reason", trip_reason_);
   });
   for (const EndedJob& job : ended_) object("ended", [&](Write& v) { visit_ended(v, job); });
-  for (const auto& [number, job] : jobs_) {
+  for (const auto& entry : jobs_) {
+    const Job& job = entry.second;  // clang 14 cannot capture a structured binding
     object("job", [&](Write& v) { visit_job(v, job); });
     line("spec", control::to_text(*job.spec));
     if (!job.current) continue;
@@ -166,11 +167,14 @@ std::string ControlState::to_text() const {
     line("health", write.take());
     if (node.session) object("session", [&](Write& v) { visit_session(v, *node.session); });
   }
-  for (auto [id, operation] : operations_) {
-    operation.operation = id;
+  for (const auto& entry : operations_) {
+    Record operation = entry.second;
+    operation.operation = entry.first;
     object("operation", [&](Write& v) { visit_operation(v, operation); });
   }
-  for (const auto& [tenant, use] : tenant_use_) {
+  for (const auto& entry : tenant_use_) {
+    const std::string& tenant = entry.first;
+    const TenantUse& use = entry.second;
     object("use", [&](Write& v) {
       v("tenant", tenant), v("bits", std::bit_cast<std::int64_t>(use.gpu_seconds)), v("at", use.at);
     });
@@ -213,10 +217,8 @@ class StateReader {
     for (const auto& [number, job] : state_.jobs_) {
       if (!job.spec) return false;
       if (!job.current || job.current->starts == 0) continue;
-      state_.claim(job, true);
-      for (const Part& part : job.current->parts) {
-        if (part.sealed) state_.release_part(job, part);
-      }
+      if (!state_.can_claim(job)) return false;
+      state_.claim(job);
     }
     for (const Node& node : state_.nodes_) state_.open_sessions_ += node.session ? 1U : 0U;
     return true;

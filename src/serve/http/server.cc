@@ -1,7 +1,6 @@
 #include "serve/http/server.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -36,19 +35,6 @@ constexpr int kMaxAcceptsAtOnce = 64;
 constexpr std::string_view kAllMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 std::chrono::nanoseconds to_chrono(Duration duration) { return std::chrono::nanoseconds(duration.count()); }
-
-Peer read_peer(int socket) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  // Every connected Unix socket has them; if not, nobody's rights are the safe choice.
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {UINT32_MAX, UINT32_MAX, -1};
-  return {credentials.uid, credentials.gid, credentials.pid};
-}
-
-bool has_hung_up(int socket) {
-  pollfd watched{socket, 0, 0};
-  return ::poll(&watched, 1, 0) > 0 && (watched.revents & (POLLHUP | POLLERR)) != 0;
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -153,6 +154,19 @@ Result<FileDescriptor> connect_unix(const std::string& path, Deadline deadline) 
       return Error{ErrorCode::timeout, "weft serve accepts no connection: it is overloaded or suspended", path};
     std::this_thread::sleep_for(kRetryInterval);
   }
+}
+
+Peer read_peer(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  // Every connected Unix socket has them; if not, nobody's rights are the safe choice.
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {UINT32_MAX, UINT32_MAX, -1};
+  return {credentials.uid, credentials.gid, credentials.pid};
+}
+
+bool has_hung_up(int socket) {
+  pollfd watched{socket, 0, 0};
+  return ::poll(&watched, 1, 0) > 0 && (watched.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace weft::serve

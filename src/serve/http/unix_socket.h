@@ -7,6 +7,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/socket.h"
+#include "serve/http/message.h"
 
 namespace weft::serve {
 
@@ -27,5 +28,10 @@ void remove_socket_file(const UnixListener& listener);
 // Non-blocking. `unavailable` if nothing listens there, `refused` without permission, `timeout` if the server accepts
 // no connection before the deadline.
 [[nodiscard]] Result<FileDescriptor> connect_unix(const std::string& path, Deadline deadline);
+
+// The process at the other end of a connection.
+[[nodiscard]] Peer read_peer(int socket);
+// The other end has closed the connection, not just its own direction of it.
+[[nodiscard]] bool has_hung_up(int socket);
 
 }  // namespace weft::serve
