@@ -29,6 +29,42 @@ TEST(SchedulerRepair, JobOfFiveHundredNodesSurvivesLossOfTwo) {
   EXPECT_EQ(scheduler.broken_invariant(), "");
 }
 
+TEST(SchedulerRepair, OneJobIsRepairedAndTheOthersAreLeftAlone) {
+  Scheduler scheduler(servers(6, 8, 3), {});
+  scheduler.submit(job_of("a", 4, 4), at(0));
+  scheduler.submit(job_of("a", 4, 4), at(0));
+  ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 2U);
+  const std::vector<Slot> first = scheduler.record(JobId{0}).placement.slots;
+  const std::vector<Slot> second = scheduler.record(JobId{1}).placement.slots;
+  scheduler.node_down(first[0].node, at(1));
+  EXPECT_TRUE(scheduler.repair_job(JobId{0}, at(2)));
+  EXPECT_NE(scheduler.record(JobId{0}).placement.slots, first);
+  EXPECT_EQ(scheduler.record(JobId{1}).placement.slots, second);
+  for (const Slot& slot : scheduler.record(JobId{0}).placement.slots) EXPECT_TRUE(scheduler.state().free(slot.node).up);
+  EXPECT_EQ(scheduler.broken_invariant(), "");
+  for (std::uint32_t n = 0; n < 6; ++n) scheduler.node_down(NodeId{n}, at(3));
+  EXPECT_FALSE(scheduler.repair_job(JobId{0}, at(4)));
+  EXPECT_EQ(scheduler.record(JobId{0}).phase, JobPhase::waiting);
+}
+
+TEST(SchedulerRepair, RunningJobsAreAdoptedWithTheirUsage) {
+  Scheduler before(servers(4), {}, {tenant_of("a", 16), tenant_of("b", 16)});
+  before.submit(job_of("a", 3, 8), at(0));
+  before.submit(job_of("b", 2, 8), at(0));
+  ASSERT_EQ(before.decide(at(0)).starts.size(), 1U);
+  const JobRecord& running = before.record(JobId{0});
+  Scheduler after(servers(4), {}, {tenant_of("a", 16), tenant_of("b", 16)});
+  after.restore_use("a", before.tenants().decayed_use(0, at(500)), at(500));
+  after.adopt(running.job, running.placement, running.charge, running.queued, running.started, at(500));
+  after.submit(job_of("b", 2, 8), at(500));
+  EXPECT_EQ(after.broken_invariant(), "");
+  EXPECT_TRUE(after.decide(at(500)).starts.empty());
+  EXPECT_EQ(after.record(JobId{0}).started, at(0));
+  EXPECT_NEAR(after.tenants().decayed_use(0, at(600)), before.tenants().decayed_use(0, at(600)), 1e-6);
+  after.finish(JobId{0}, at(700));
+  EXPECT_EQ(after.decide(at(700)).starts.size(), 1U);
+}
+
 TEST(SchedulerRepair, ReplacementIsAsNearAsPossible) {
   Scheduler scheduler(servers(12, 8, 4), {});
   scheduler.submit(job_of("a", 6, 8), at(0));  // a rack and a half

@@ -8,7 +8,7 @@ namespace weft::world {
 
 using control::Defect;
 
-Result<std::unique_ptr<ControlLoop>> ControlLoop::open(std::shared_ptr<const sched::Machine> machine,
+Result<std::unique_ptr<ControlLoop>> ControlLoop::open(const std::shared_ptr<const sched::Machine>& machine,
                                                        control::ControllerOptions options, store::Store& store,
                                                        World& world) {
   std::unique_ptr<ControlLoop> loop(new ControlLoop(store, world));
@@ -45,7 +45,7 @@ Status ControlLoop::begin(sched::Moment now, TurnResult& result) {
 Status ControlLoop::turn(sched::Moment now, std::vector<control::Request> requests, bool tick, TurnResult& result) {
   now_ = journal_time(now);
   if (unsynced_) {  // the disk was full: nothing new is taken before the records of the last turn are durable
-    if (const Status committed = commit(result); !committed.ok() || unsynced_) return committed;
+    if (Status committed = commit(result); !committed.ok() || unsynced_) return committed;
   }
   events_.clear();
   world_.poll(now_, events_);
@@ -76,7 +76,7 @@ Status ControlLoop::commit(TurnResult& result) {
     store_.append(lines);
   }
   if (store_.durable() != store_.last()) {
-    const Status synced = store_.sync();
+    Status synced = store_.sync();
     if (!synced.ok() && synced.error().code == ErrorCode::unavailable) {
       result.store_full = synced.error().text();
       held_ = true;

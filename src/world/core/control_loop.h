@@ -20,7 +20,7 @@ struct TurnResult {
 class ControlLoop {
  public:
   // Reads the store. An error if the journal is damaged or contradicts itself: the caller must not start.
-  static Result<std::unique_ptr<ControlLoop>> open(std::shared_ptr<const sched::Machine> machine,
+  static Result<std::unique_ptr<ControlLoop>> open(const std::shared_ptr<const sched::Machine>& machine,
                                                    control::ControllerOptions options, store::Store& store,
                                                    World& world);
 

@@ -97,7 +97,7 @@ void SimWorld::controller_crashed() {
 }
 
 // Delivers an event to the controller, unless it crashes first.
-void SimWorld::tell(Event event, std::uint32_t delay_ms) {
+void SimWorld::tell(const Event& event, std::uint32_t delay_ms) {
   if (happens(Fault::report_lost, 30)) return;
   std::uint32_t copies = happens(Fault::report_twice, 30) ? 2 : 1;
   const sched::Moment seen = time_;

@@ -155,7 +155,7 @@ class SimWorld final : public World {
   using Action = std::function<void()>;
 
   void later(Duration delay, Action action);
-  void tell(control::Event event, std::uint32_t delay_ms = 100);
+  void tell(const control::Event& event, std::uint32_t delay_ms = 100);
   void reply(control::OperationId operation, control::ReplyKind kind, std::string text);
   void check_operation(control::OperationId operation);
   void on(const control::StartAttempt& command);
