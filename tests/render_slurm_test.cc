@@ -416,6 +416,12 @@ void check_batch(Pod16& pod) {
   const std::string script = slurm.file("slurm/toy.sbatch");
   const Outcome tested = slurm.run({"sbatch", "--test-only", script});
   EXPECT_EQ(tested.code, 0) << tested.out;
+  // A node that still completes an earlier job would leave the elastic job with fewer nodes.
+  const auto all_idle = [&] {
+    const Outcome idle = slurm.run({"sinfo", "-h", "-N", "-p", "train", "-t", "idle", "-o", "%N"});
+    return lines_of(idle.out).size() == Pod16::kSlurmds;
+  };
+  ASSERT_TRUE(Lab::wait(120, all_idle)) << slurm.run({"sinfo", "-N", "-l"}).out;
   const Outcome sent = slurm.run({"sbatch", "--parsable", script});
   ASSERT_EQ(sent.code, 0) << sent.out;
   const std::string job = lines_of(sent.out).front();

@@ -226,6 +226,11 @@ Duration Controller::deadline_of(SessionStep step) const {
 // Stops what runs on the node. When it does not respond, the power cycle is what ends its processes.
 void Controller::drain_node(sched::NodeId id, Step& step) {
   const Node& node = state_.node(id);
+  const bool marked = node.cordoned && node.cordon_owner == mark_of(node.session->id);
+  if (!marked && !has(Defect::repair_after_uncordon)) {
+    close_session(id, SessionEnd::superseded, "the cordon was removed by someone else", step);
+    return;
+  }
   const std::set<JobNumber> jobs = state_.jobs_on(id);
   for (const JobNumber number : jobs) {
     const Job* job = state_.find_job(number);
