@@ -109,7 +109,7 @@ void Controller::check_node(sched::NodeId id, Step& step) {
   remove_leftover_cordon(id, step);
 }
 
-// A cordon that was executed late, after its session had ended, would keep the node out of service for ever.
+// A cordon that was executed late, after its session had ended, would keep the node out of service permanently.
 void Controller::remove_leftover_cordon(sched::NodeId id, Step& step) {
   const Node& node = state_.node(id);
   Heard& heard = heard_[sched::index_of(id)];

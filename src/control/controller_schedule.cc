@@ -24,7 +24,7 @@ void Controller::decide(sched::Moment now, Step& step) {
     for (const sched::Slot& slot : placed.slots) placed.boots.push_back(state_.node(slot.node).boot);
     if (emit(step, std::move(placed))) advance(number, step);
   }
-  // Ended jobs stay in the scheduler's tables until it is built anew, which costs as much as there are live jobs.
+  // Ended jobs stay in the scheduler's tables until it is rebuilt, at a cost proportional to the live jobs.
   const bool mostly_ended = numbers_.size() > 10'000 + 4 * ids_.size();
   const bool stopping = std::any_of(active_.begin(), active_.end(), [&](JobNumber number) {
     return scheduler_->record(ids_.at(number)).phase == sched::JobPhase::stopping;

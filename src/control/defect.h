@@ -15,7 +15,7 @@ enum class Defect : std::uint8_t {
   old_evidence,            // NVSentinel #1347: events of ended sessions count after a restart
   cancel_without_session,  // NVSentinel #1451: an uncordon seen before the session cancels it
   retry_power,             // NVSentinel #1805: an ambiguous power cycle is sent again
-  no_validation_deadline,  // NVSentinel #1854: a lost answer leaves the node cordoned for ever
+  no_validation_deadline,  // NVSentinel #1854: a lost answer leaves the node cordoned
   expiring_lease,          // an attempt counts as gone after a timeout
   retry_ambiguous_start,   // the start is sent again under the same operation
   unreserved_start,        // the start is sent without a record

@@ -64,7 +64,7 @@ class Responder {
   void respond(const HttpResponse& response) const;
   // The response is a stream of events (200, text/event-stream).
   [[nodiscard]] EventStream open_stream() const;
-  // The client has closed the connection: nobody will read the response.
+  // The client has closed the connection: the response will not be read.
   [[nodiscard]] bool is_gone() const;
 
  private:

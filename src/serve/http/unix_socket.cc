@@ -159,7 +159,7 @@ Result<FileDescriptor> connect_unix(const std::string& path, Deadline deadline) 
 Peer read_peer(int socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
-  // Every connected Unix socket has them; if not, nobody's rights are the safe choice.
+  // Every connected Unix socket has them; if not, those of an unprivileged user are the safe choice.
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {UINT32_MAX, UINT32_MAX, -1};
   return {credentials.uid, credentials.gid, credentials.pid};
 }
