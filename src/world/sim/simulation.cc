@@ -14,7 +14,6 @@
 namespace weft::world {
 namespace {
 
-using control::Defect;
 using control::JobNumber;
 using control::JobState;
 using control::Record;
