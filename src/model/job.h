@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/cluster.h"
@@ -17,6 +19,31 @@ struct JobMountSpec {
   Sourced<std::string> volume;  // a volume of the cluster file
   Sourced<std::string> path;    // mount path for ranks; unset: /data, /checkpoints, /scratch or /home by purpose
   Sourced<bool> read_only;      // unset: as set for the volume; datasets are read-only
+};
+
+// How a running job is asked for a checkpoint before it is stopped.
+enum class JobNotice { none, signal, file };
+const std::vector<std::pair<std::string_view, JobNotice>>& choices_of(JobNotice);
+
+// Signals by which a job can be asked for a checkpoint.
+enum class NoticeSignal { usr1, usr2, term, hup, interrupt };
+const std::vector<std::pair<std::string_view, NoticeSignal>>& choices_of(NoticeSignal);
+
+struct JobCheckpointSpec {
+  using IsRecord = void;
+  SourceLocation place;
+  // Volume names or absolute paths; unset: the mounted checkpoint volumes.
+  Sourced<std::vector<Sourced<std::string>>> volumes;
+  Sourced<Duration> interval;  // unset: from the failure rate
+  Sourced<JobNotice> notice{JobNotice::none};
+  Sourced<NoticeSignal> signal{NoticeSignal::usr1};
+};
+
+struct JobRestartSpec {
+  using IsRecord = void;
+  SourceLocation place;
+  Sourced<std::int64_t> max_failures;                   // unset: max_restarts
+  Sourced<Duration> backoff{Duration(10'000'000'000)};  // after the first failure; doubles with every further one
 };
 
 struct JobSpec {
@@ -48,6 +75,8 @@ struct JobSpec {
   Sourced<Bytes> shared_memory{Bytes(std::int64_t{64} << 30)};
   Sourced<std::vector<JobMountSpec>> mounts;  // unset: every dataset and checkpoint volume
   Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // in addition to the cluster's own
+  Sourced<JobCheckpointSpec> checkpoint;                                      // for `weft job submit`
+  Sourced<JobRestartSpec> restart;                                            // for `weft job submit`
   Sourced<TrainingSpec> training;  // the computation; only needed by the simulator
 };
 

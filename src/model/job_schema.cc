@@ -24,6 +24,51 @@ const Schema& schema_of<JobMountSpec>() {
   return schema;
 }
 
+const std::vector<std::pair<std::string_view, JobNotice>>& choices_of(JobNotice) {
+  static const std::vector<std::pair<std::string_view, JobNotice>> choices{
+      {"none", JobNotice::none}, {"signal", JobNotice::signal}, {"file", JobNotice::file}};
+  return choices;
+}
+
+const std::vector<std::pair<std::string_view, NoticeSignal>>& choices_of(NoticeSignal) {
+  static const std::vector<std::pair<std::string_view, NoticeSignal>> choices{{"USR1", NoticeSignal::usr1},
+                                                                              {"USR2", NoticeSignal::usr2},
+                                                                              {"TERM", NoticeSignal::term},
+                                                                              {"HUP", NoticeSignal::hup},
+                                                                              {"INT", NoticeSignal::interrupt}};
+  return choices;
+}
+
+template <>
+const Schema& schema_of<JobCheckpointSpec>() {
+  static const Schema schema = [] {
+    using R = JobCheckpointSpec;
+    SchemaBuilder<R> b("job-checkpoint", "Where a submitted job writes checkpoints, and how it is asked for one.");
+    b.field(
+        "volumes", &R::volumes,
+        "volume names or absolute paths that checkpoints are written to, alternately with two; default: the mounted "
+        "checkpoint volumes");
+    b.field("interval", &R::interval, "time between checkpoints; default: from the failure rate of the servers");
+    b.field("notice", &R::notice, "how the job is asked for a checkpoint before it is stopped");
+    b.field("signal", &R::signal, "signal sent with `notice: signal`");
+    return b.build();
+  }();
+  return schema;
+}
+
+template <>
+const Schema& schema_of<JobRestartSpec>() {
+  static const Schema schema = [] {
+    using R = JobRestartSpec;
+    SchemaBuilder<R> b("job-restart", "Restarts of a submitted job after its own failures.");
+    b.field("max_failures", &R::max_failures, "failures after which the job is held; default: max_restarts")
+        .range(0, 1000);
+    b.field("backoff", &R::backoff, "delay after the first failure; doubles with every further one");
+    return b.build();
+  }();
+  return schema;
+}
+
 template <>
 const Schema& schema_of<JobSpec>() {
   static const Schema schema = [] {
@@ -49,6 +94,8 @@ const Schema& schema_of<JobSpec>() {
     b.field("shared_memory", &R::shared_memory, "size of /dev/shm per server");
     b.field("mounts", &R::mounts, "volumes to mount; default: all dataset and checkpoint volumes");
     b.field("environment", &R::environment, "environment variables, in addition to the cluster's");
+    b.field("checkpoint", &R::checkpoint, "checkpoints, for `weft job submit`");
+    b.field("restart", &R::restart, "restarts, for `weft job submit`");
     b.field("training", &R::training, "model and training parameters, for `weft sim life`");
     return b.build();
   }();

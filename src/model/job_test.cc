@@ -91,6 +91,24 @@ TEST(Job, KeepsValuesOfTheFile) {
   EXPECT_EQ(out.job->mounts->at(0).path.value, "/people");
 }
 
+TEST(Job, ReadsSectionsForSubmission) {
+  const Read out = read(kJob +
+                        "checkpoint: {volumes: [homes, /fast/a], interval: 10m, notice: signal, signal: USR2}\n"
+                        "restart: {max_failures: 4, backoff: 30s}\n");
+  ASSERT_EQ(out.errors, "");
+  const JobCheckpointSpec& checkpoint = out.job->checkpoint.value;
+  ASSERT_EQ(checkpoint.volumes->size(), 2U);
+  EXPECT_EQ(checkpoint.volumes->at(1).value, "/fast/a");
+  EXPECT_EQ(to_text(checkpoint.interval.value), "10m");
+  EXPECT_EQ(checkpoint.notice.value, JobNotice::signal);
+  EXPECT_EQ(checkpoint.signal.value, NoticeSignal::usr2);
+  EXPECT_EQ(out.job->restart->max_failures.value, 4);
+  EXPECT_EQ(to_text(out.job->restart->backoff.value), "30s");
+  const Read without = read(kJob);
+  EXPECT_FALSE(without.job->checkpoint.has_value());
+  EXPECT_EQ(without.job->checkpoint->notice.value, JobNotice::none);
+}
+
 struct BadJob {
   const char* what;
   std::string text;

@@ -1,6 +1,8 @@
 // OpenSM's own files: opensm.conf and partitions.conf, for the site and for the simulator.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "render/switches/infiniband_plan.h"
 
 namespace weft::render::ib {

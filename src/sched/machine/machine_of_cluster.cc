@@ -70,10 +70,9 @@ class ClusterMachine {
   }
 
   std::int32_t model_named(const std::string& name) {
-    const auto found = std::find(models.begin(), models.end(), name);
-    if (found == models.end()) models.push_back(name);
-    return static_cast<std::int32_t>(found == models.end() ? models.size() - 1
-                                                           : static_cast<std::size_t>(found - models.begin()));
+    const auto index = static_cast<std::size_t>(std::find(models.begin(), models.end(), name) - models.begin());
+    if (index == models.size()) models.push_back(name);
+    return static_cast<std::int32_t>(index);
   }
 
   // As in the rendered SR-IOV policies: with one NIC per GPU a pod gets the rails of its own GPUs, otherwise every pod

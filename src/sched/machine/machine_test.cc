@@ -68,6 +68,14 @@ TEST(Machine, InvalidNodesAreRejected) {
   EXPECT_TRUE(Machine::build({}, {}, {}, {}).ok());
 }
 
+TEST(Machine, EveryNodeOfAClusterFileHasAModel) {
+  const auto loaded = model::load_cluster(source_dir() + "/examples/pod16.yaml", {});
+  ASSERT_TRUE(loaded->cluster != nullptr);
+  const Result<Machine> machine = Machine::of(*loaded->cluster);
+  ASSERT_TRUE(machine.ok());
+  for (const NodeShape& each : machine->nodes()) EXPECT_EQ(each.model, 0) << each.name;
+}
+
 TEST(Machine, BuildsFromAClusterFile) {
   const auto loaded = model::load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(loaded->cluster != nullptr);
