@@ -131,6 +131,7 @@ def main():
     parser.add_argument("--checkpoint-steps", type=int, default=20, help="0: only on request")
     options = parser.parse_args()
     signal.signal(signal.SIGUSR1, on_notice)
+    print(f"rank {RANK} of {WORLD_SIZE}, process {os.getpid()}", flush=True)
     state, request, written = restore(), read_request(), 0
     barrier = Barrier()
     while state["step"] < options.steps:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/run.sh: designs an example cluster into out/, compiles, shows and checks it, draws its racks and
-# four fabrics, renders every configuration of another, plays the life of a training job and a week of jobs, and power-cycles
-# simulated servers out of band.
+# four fabrics, renders every configuration of another, plays the life of a training job and a week of jobs, power-cycles
+# simulated servers out of band, and runs a job that survives the kill of a rank.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,9 +51,37 @@ show oob status examples/pod16.yaml @train "${bmcs[@]}" || [[ $? == 3 ]]
 show oob power cycle examples/pod16.yaml 'train[004-006]' --reason 'a first look' --yes "${bmcs[@]}"
 show oob journal --state out/bmcs/state --verify
 show rescue pfc-storm examples/pod16.yaml --set tor=be-train-u001-leaf3 --plan -f out/rescue.txt "${bmcs[@]}"
+
+# The control plane, with jobs as processes of this machine: one rank of a gang of four is killed, and the job continues
+# from its last checkpoint.
+rm -rf out/serve out/tiny-checkpoints
+sed "s|examples/|$PWD/examples/|" examples/tiny.job.yaml >out/tiny.job.yaml
+export WEFT_SOCKET=$PWD/out/serve.sock
+"$weft" serve examples/pod16.yaml --state out/serve &
+server=$!
+trap 'kill "$simulator" "$server" 2>/dev/null || true' EXIT
+for ((i = 0; i < 100; i++)); do
+  "$weft" status >/dev/null 2>&1 && break
+  sleep 0.1
+done
+show job submit out/tiny.job.yaml --directory out
+for ((i = 0; i < 600; i++)); do
+  "$weft" job show 1 -o json | grep -q '"checkpoint_step": [1-9]' && break
+  sleep 0.1
+done
+show job list
+rank2=$("$weft" job logs 1 --task 2 | sed -n 's/.*process //p')
+echo
+echo "\$ kill -9 $rank2 # rank 2 of job 1"
+kill -9 "$rank2"
+show job wait 1
+show job logs 1 --task 2
+show job show 1
+kill "$server"
+wait "$server" || true
 echo
 echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, five pictures, the"
 echo "resiliency matrix and the findings of the check; out/rendered every configuration of examples/pod16.yaml, and"
 echo "out/diff.txt what another DSCP would change, in a safe order. out/life.html is the life of a 70B training job as a"
 echo "page, out/life.json its timeline for ui.perfetto.dev, out/schedule.html a week of jobs under three policies. out/bmcs"
-echo "holds the journal of the power cycle, out/rescue.txt the plan of a rescue."
+echo "holds the journal of the power cycle, out/rescue.txt the plan of a rescue, out/serve the journal and logs of the job."

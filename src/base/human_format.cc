@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <ctime>
 #include <span>
 
 namespace weft {
@@ -132,6 +133,22 @@ std::string format_picoseconds(double picoseconds) {
 std::string format_fine_picoseconds(double picoseconds) {
   static constexpr std::array<Scale, 4> kScales = {{{1e3, "ns"}, {1e6, "us"}, {1e9, "ms"}, {1e12, "s"}}};
   return format_finely_scaled(picoseconds, kScales);
+}
+
+std::string format_utc(std::int64_t wall_ms) {
+  const std::int64_t ms = ((wall_ms % 1000) + 1000) % 1000;
+  std::string text = format_utc_seconds(wall_ms);
+  text.pop_back();
+  return fmt::format("{}.{:03}Z", text, ms);
+}
+
+std::string format_utc_seconds(std::int64_t wall_ms) {
+  const std::int64_t ms = ((wall_ms % 1000) + 1000) % 1000;
+  const std::time_t seconds = (wall_ms - ms) / 1000;
+  std::tm date{};
+  ::gmtime_r(&seconds, &date);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+                     date.tm_hour, date.tm_min, date.tm_sec);
 }
 
 std::string format_bytes(double bytes) {

@@ -42,7 +42,11 @@ template <std::integral Count>
 [[nodiscard]] std::string format_duration(Duration duration);           // "2 d 3 h", "14 min 5 s", "under 1 s"
 [[nodiscard]] std::string format_picoseconds(double picoseconds);       // three digits: "812 ns", "3.25 min", "5.2 h"
 [[nodiscard]] std::string format_fine_picoseconds(double picoseconds);  // four digits: "3.142 ms"; seconds at most
-[[nodiscard]] std::string format_bytes(double bytes);                   // three digits: "12.3 GB"; "0" for none
+// A time of day, from milliseconds since 1970 UTC.
+[[nodiscard]] std::string format_utc(std::int64_t wall_ms);          // "2026-11-16T02:03:04.567Z"
+[[nodiscard]] std::string format_utc_seconds(std::int64_t wall_ms);  // "2026-11-16T02:03:04Z"
+
+[[nodiscard]] std::string format_bytes(double bytes);  // three digits: "12.3 GB"; "0" for none
 [[nodiscard]] std::string format_bytes(Bytes bytes);
 [[nodiscard]] std::string format_bit_rate(double bits_per_second);  // four digits: "48.2 Tb/s"
 

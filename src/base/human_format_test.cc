@@ -8,6 +8,13 @@
 namespace weft {
 namespace {
 
+TEST(HumanFormat, Utc) {
+  EXPECT_EQ(format_utc(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(format_utc(1'760'000'000'567), "2025-10-09T08:53:20.567Z");  // date -u -d @1760000000
+  EXPECT_EQ(format_utc_seconds(1'760'000'000'567), "2025-10-09T08:53:20Z");
+  EXPECT_EQ(format_utc(-1), "1969-12-31T23:59:59.999Z");
+}
+
 TEST(HumanFormat, GroupsDigitsByThree) {
   EXPECT_EQ(group_digits(0), "0");
   EXPECT_EQ(group_digits(999), "999");

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/human_format.h"
 #include "bmcsim/resource.h"
 #include "oob/durable/clock.h"
 
@@ -105,7 +106,7 @@ Value session(const SimBmc& bmc, const SimSession& session) {
   const std::optional<SimAccount> account = bmc.account(session.account);
   value.put("UserName", account ? account->user : std::string());
   value.put("SessionType", "Redfish");
-  value.put("CreatedTime", oob::date_text(session.created_ms));
+  value.put("CreatedTime", format_utc(session.created_ms));
   return value;
 }
 
@@ -163,8 +164,8 @@ Value task(const SimBmc& bmc, const SimTask& task) {
   value.put("TaskState", ended ? "Completed" : "Running");
   value.put("TaskStatus", "OK");
   value.put("PercentComplete", ended ? 100 : 50);
-  value.put("StartTime", oob::date_text(task.started_ms));
-  if (ended) value.put("EndTime", oob::date_text(bmc.world().wall_ms(task.ends)));
+  value.put("StartTime", format_utc(task.started_ms));
+  if (ended) value.put("EndTime", format_utc(bmc.world().wall_ms(task.ends)));
   value.put("TaskMonitor", fmt::format("/redfish/v1/TaskService/TaskMonitors/{}", task.id));
   return value;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/human_format.h"
 #include "bmcsim/resource.h"
 #include "oob/durable/clock.h"
 
@@ -67,9 +68,9 @@ Value computer_system(const SimBmc& bmc) {
   system.put("IndicatorLED", bmc.indicator ? "Lit" : "Off");
   if (!bmc.has(FaultKind::no_boot_progress)) {
     const SimBmc::Boot boot = bmc.boot();
-    system.put("LastResetTime", oob::date_text(bmc.last_reset_ms()));
+    system.put("LastResetTime", format_utc(bmc.last_reset_ms()));
     Value progress = Value::map({{"LastState", boot.state}});
-    if (boot.state != "None") progress.put("LastStateTime", oob::date_text(boot.since_ms));
+    if (boot.state != "None") progress.put("LastStateTime", format_utc(boot.since_ms));
     system.put("BootProgress", std::move(progress));
   }
   system.put("Boot", boot_of(bmc));
@@ -107,7 +108,7 @@ Value log_entry(const SimEvent& event) {
   entry.put("EntryCode", "Assert");
   entry.put("SensorType", text.sensor);
   entry.put("Severity", text.severity);
-  entry.put("Created", oob::date_text(event.wall_ms));
+  entry.put("Created", format_utc(event.wall_ms));
   entry.put("Message", text.message);
   entry.put("MessageId", text.id);
   return entry;
@@ -119,7 +120,7 @@ Value log_service(const SimBmc& bmc) {
   log.put("ServiceEnabled", true);
   log.put("MaxNumberOfRecords", 512);
   log.put("OverWritePolicy", "WrapsWhenFull");
-  log.put("DateTime", oob::date_text(bmc.world().wall_ms(bmc.now())));
+  log.put("DateTime", format_utc(bmc.world().wall_ms(bmc.now())));
   log.put("DateTimeLocalOffset", "+00:00");
   log.put("Status", status_ok());
   log.put("Entries", link_to(fmt::format("{}/Entries", kLog)));

@@ -14,6 +14,8 @@
 
 #include "base/file_descriptor.h"
 #include "cli/framework/run.h"
+#include "cli/operate/server_client.h"
+#include "world/local/helper_process.h"
 
 namespace {
 
@@ -53,6 +55,7 @@ std::string today() {
 
 int main(int argc, char** argv) {
   fill_closed_streams();
+  if (argc > 1 && weft::cli::kHelperCommand == argv[1]) return weft::world::run_helper({argv + 2, argv + argc});
   if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return EXIT_FAILURE;  // write() then returns EPIPE
   weft::cli::Io io;
   io.write_out = write_out;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/file.h"
+#include "base/test_places.h"
 #include "control/checkpoint_interval.h"
 
 namespace weft::control {
@@ -292,6 +294,13 @@ TEST(Transitions, DiagramsShowEveryTransition) {
   }
   EXPECT_FALSE(is_allowed(JobState::queued, RecordKind::attempt_starting, JobState::starting));
   EXPECT_FALSE(is_allowed(SessionStep::quarantine, SessionStep::remediate)) << "no power cycle without a drain";
+}
+
+TEST(Transitions, TheDocumentationShowsTheDiagrams) {
+  const Result<std::string> page = read_file(source_dir() + "/docs/operate.md");
+  ASSERT_TRUE(page.ok());
+  EXPECT_NE(page->find(draw_job_diagram()), std::string::npos) << draw_job_diagram();
+  EXPECT_NE(page->find(draw_session_diagram()), std::string::npos) << draw_session_diagram();
 }
 
 TEST(CheckpointInterval, FollowsYoungAndDaly) {

@@ -69,9 +69,10 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
 
 template <class State>
 std::string draw(std::span<const Transition<State>> transitions) {
+  const auto id = [](State state) { return replace_all(std::string(to_text(state)), " ", "_"); };  // one word each
   std::string out = "stateDiagram-v2\n";
   for (const Transition<State>& t : transitions) {
-    append_format(out, "  {} --> {}: {}\n", to_text(t.from), to_text(t.to), t.when);
+    append_format(out, "  {} --> {}: {}\n", id(t.from), id(t.to), t.when);
   }
   return out;
 }

@@ -46,8 +46,8 @@ const Schema& schema_of<JobCheckpointSpec>() {
     SchemaBuilder<R> b("job-checkpoint", "Where a submitted job writes checkpoints, and how it is asked for one.");
     b.field(
         "volumes", &R::volumes,
-        "volume names or absolute paths that checkpoints are written to, alternately with two; default: the mounted "
-        "checkpoint volumes");
+        "volume names or paths (/... or ./..., from the directory of the submission) that checkpoints are written to, "
+        "alternately with two; default: the mounted checkpoint volumes");
     b.field("interval", &R::interval, "time between checkpoints; default: from the failure rate of the servers");
     b.field("notice", &R::notice, "how the job is asked for a checkpoint before it is stopped");
     b.field("signal", &R::signal, "signal sent with `notice: signal`");

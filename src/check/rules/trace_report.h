@@ -10,6 +10,7 @@
 #include "check/core/match.h"
 #include "check/core/rule.h"
 #include "check/qos/class_trace.h"
+#include "check/rules/qos.h"
 
 namespace weft::check {
 

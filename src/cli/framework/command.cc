@@ -32,6 +32,13 @@ std::vector<Command> make_commands() {
   commands.push_back(sched_explain_command());
   commands.push_back(sched_status_command());
   commands.push_back(sched_pack_command());
+  commands.push_back(serve_command());
+  commands.push_back(status_command());
+  for (Command& command : job_commands()) commands.push_back(std::move(command));
+  for (Command& command : node_commands()) commands.push_back(std::move(command));
+  commands.push_back(queue_command());
+  commands.push_back(watch_command());
+  commands.push_back(drill_command());
   commands.push_back(oob_sim_command());
   commands.push_back(oob_status_command());
   commands.push_back(oob_power_command());

@@ -125,6 +125,16 @@ struct OptionSection {
 [[nodiscard]] Command sched_replay_command();
 [[nodiscard]] Command sched_explain_command();
 [[nodiscard]] Command sched_status_command();
+[[nodiscard]] Command serve_command();
+[[nodiscard]] std::vector<Command> job_commands();
+[[nodiscard]] Command job_submit_command();
+[[nodiscard]] Command job_logs_command();
+[[nodiscard]] Command job_wait_command();
+[[nodiscard]] std::vector<Command> node_commands();
+[[nodiscard]] Command queue_command();
+[[nodiscard]] Command status_command();
+[[nodiscard]] Command watch_command();
+[[nodiscard]] Command drill_command();
 [[nodiscard]] Command oob_sim_command();
 [[nodiscard]] Command oob_status_command();
 [[nodiscard]] Command oob_power_command();

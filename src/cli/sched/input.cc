@@ -82,22 +82,6 @@ void read_tenant(OptionReader& reader, const std::string& text, std::vector<sche
   }
 }
 
-// Tenants of a cluster lend idle quota to each other, as weft renders it for Kueue.
-std::vector<sched::TenantPolicy> tenants_of(const model::Cluster& cluster) {
-  std::vector<sched::TenantPolicy> tenants;
-  for (const model::TenantSpec& each : cluster.spec().tenants.value) {
-    sched::TenantPolicy tenant;
-    tenant.name = each.name.value.text;
-    tenant.cohort = cluster.name();
-    const model::QuotaSpec& quota = each.quota.value;
-    if (quota.gpus.has_value()) tenant.quota.gpu_milli = quota.gpus.value * sched::kWholeGpu;
-    if (quota.cpus.has_value()) tenant.quota.cpu = quota.cpus.value * 1000;
-    if (quota.memory.has_value()) tenant.quota.memory_mib = quota.memory.value.count() >> 20;
-    tenants.push_back(std::move(tenant));
-  }
-  return tenants;
-}
-
 // "300x8": servers and GPUs per server.
 std::optional<sched::Machine> plain_of(OptionReader& reader) {
   const std::string text = reader.arguments().value("plain");
@@ -215,7 +199,7 @@ std::optional<Exit> open_machine(Context& context, OptionReader& reader, SchedIn
   if (!machine.ok()) return context.failed(machine.error());
   input.machine = std::make_shared<const sched::Machine>(std::move(machine).value());
   input.machine_name = input.loaded->cluster->name();
-  input.tenants = tenants_of(*input.loaded->cluster);
+  input.tenants = sched::tenants_of(*input.loaded->cluster);
   return std::nullopt;
 }
 

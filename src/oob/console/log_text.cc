@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/human_format.h"
 #include "base/utf8.h"
 
 namespace weft::oob {
@@ -78,7 +79,7 @@ std::string plain_text(std::string_view bytes) {
 }
 
 std::string log_line(std::int64_t wall_ms, LineMark mark, std::string_view text) {
-  return fmt::format("{} {} {}", date_text(wall_ms), static_cast<char>(mark), text);
+  return fmt::format("{} {} {}", format_utc(wall_ms), static_cast<char>(mark), text);
 }
 
 void ConsoleLines::feed(std::string_view bytes) {

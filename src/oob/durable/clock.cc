@@ -1,10 +1,7 @@
 #include "oob/durable/clock.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <thread>
 
 namespace weft::oob {
@@ -33,15 +30,6 @@ bool SystemClock::sleep(Duration time) {
     if (left <= 0) return true;
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left, kStopLatency)));
   }
-}
-
-std::string date_text(std::int64_t wall_ms) {
-  const std::int64_t ms = ((wall_ms % 1000) + 1000) % 1000;
-  const std::time_t seconds = (wall_ms - ms) / 1000;
-  std::tm date{};
-  gmtime_r(&seconds, &date);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
-                     date.tm_hour, date.tm_min, date.tm_sec, ms);
 }
 
 }  // namespace weft::oob

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 
 #include "base/quantity.h"
 
@@ -58,8 +57,5 @@ class ManualClock final : public Clock {
   std::atomic<std::int64_t> now_{0};
   std::atomic<bool> stopped_{false};
 };
-
-// "2026-11-16T02:03:04.567Z"
-[[nodiscard]] std::string date_text(std::int64_t wall_ms);
 
 }  // namespace weft::oob

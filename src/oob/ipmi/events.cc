@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/human_format.h"
 #include "oob/ipmi/error.h"
 #include "oob/ipmi/health.h"
 
@@ -42,7 +43,7 @@ std::string time_of(const IpmiBytes& record) {
                              (static_cast<std::uint32_t>(record[5]) << 16U) |
                              (static_cast<std::uint32_t>(record[6]) << 24U);
   if (time <= 0x20000000U || time == 0xFFFFFFFFU) return {};
-  std::string text = date_text(static_cast<std::int64_t>(time) * 1000);
+  std::string text = format_utc(static_cast<std::int64_t>(time) * 1000);
   text.replace(text.find('.'), std::string::npos, "Z");  // the log has whole seconds
   return text;
 }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
+#include "base/human_format.h"
 #include "oob/durable/file.h"
 #include "oob/durable/group_commit.h"
 #include "oob/journal/line.h"
@@ -125,7 +126,7 @@ class FileJournal final : public Journal {
       note.detail = Value::map().set("bytes", scan.torn().size()).set("sha256", sha256(scan.torn()));
       std::string hash;
       repair = scan.ends_open() ? "\n" : "";
-      repair += make_line(place_.number + 1, date_text(clock_.wall_ms()), line_middle(note), place_.hash, hash) + "\n";
+      repair += make_line(place_.number + 1, format_utc(clock_.wall_ms()), line_middle(note), place_.hash, hash) + "\n";
     }
     return {};
   }
@@ -176,7 +177,7 @@ class FileJournal final : public Journal {
   std::string make_lines(const std::vector<Pending*>& batch, std::vector<std::size_t>& ends) {
     std::string lines;
     ends.reserve(batch.size());
-    const std::string time = date_text(clock_.wall_ms());
+    const std::string time = format_utc(clock_.wall_ms());
     std::uint64_t number = place_.number;
     std::string previous = place_.hash;
     for (Pending* pending : batch) {

@@ -79,7 +79,7 @@ class TimeScanner {
   std::string_view rest_;
 };
 
-std::string date_or_nothing(const std::optional<std::int64_t>& ms) { return ms ? date_text(*ms) : std::string(); }
+std::string date_or_nothing(const std::optional<std::int64_t>& ms) { return ms ? format_utc(*ms) : std::string(); }
 
 void widen(EventFold& fold, const std::optional<std::int64_t>& time) {
   if (!time) return;
@@ -257,7 +257,7 @@ class LogClearer {
 
   Result<std::string> save(const std::vector<LogEvent>& events) const {
     const Target& device = fleet_.inventory.targets()[target_];
-    const std::string date = date_text(fleet_.clock.wall_ms());
+    const std::string date = format_utc(fleet_.clock.wall_ms());
     Value list = Value::list();
     for (const LogEvent& event : events) {
       list.add(Value::map({{"id", event.id},

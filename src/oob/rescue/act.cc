@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 #include "oob/rescue/runbook_pattern.h"
 #include "oob/rescue/step.h"
 
@@ -69,7 +70,7 @@ RescueRunner::Act RescueRunner::act_console(const RescueStep& step, const Rescue
     if (!made.ok()) return {Did::failed, made.error().message, {}};
     pattern.emplace(std::move(made).value());
   }
-  Status kept = folder_->append(file, fmt::format("--- {} {}\n", date_text(clock_.wall_ms()), action.hosts.front()));
+  Status kept = folder_->append(file, fmt::format("--- {} {}\n", format_utc(clock_.wall_ms()), action.hosts.front()));
   if (!kept.ok()) return {Did::failed, kept.error().text(), {}};
   std::size_t searched = 0;  // lines before this byte were already searched
   const auto until = [&](const std::string& text) {

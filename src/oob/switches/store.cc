@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/hash.h"
+#include "base/human_format.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "base/value.h"
@@ -37,7 +38,7 @@ Result<std::string> device_folder(const std::string& root, const std::string& de
 
 std::string index_line(const ConfigVersion& version, std::string_view kind) {
   return write_json_line(Value::map({{"kind", kind},
-                                     {"time", date_text(version.time_ms)},
+                                     {"time", format_utc(version.time_ms)},
                                      {"who", version.who},
                                      {"operation", version.operation},
                                      {"cause", version.cause},

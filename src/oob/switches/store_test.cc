@@ -1,3 +1,4 @@
+#include "base/human_format.h"
 #include "oob/switches/store.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +132,7 @@ TEST_F(ConfigStoreTest, DatesAreParsed) {
   EXPECT_EQ(parse_date("1970-01-02"), 86'400'000);
   for (const char* text : {"", "2025-02-30", "2025-13-01", "2025-10-09T25:00:00Z", "yesterday", "2025/10/09"})
     EXPECT_EQ(parse_date(text), std::nullopt) << text;
-  EXPECT_EQ(parse_date(date_text(1'799'999'999'123)), 1'799'999'999'123);
+  EXPECT_EQ(parse_date(format_utc(1'799'999'999'123)), 1'799'999'999'123);
 }
 
 // A process that stores versions as fast as it can and reports each, killed at a random moment, 200 times on the same

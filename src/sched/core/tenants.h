@@ -40,6 +40,9 @@ struct TenantPolicy {
   double weight = 1;           // of fair share
 };
 
+// The tenants of a cluster file. They lend idle quota to each other, as weft renders it for Kueue.
+[[nodiscard]] std::vector<TenantPolicy> tenants_of(const model::Cluster& cluster);
+
 // How a running job's resources are charged. Higher is safer: only a job of strictly higher Rank may preempt it.
 enum class Charge : std::uint8_t { surplus, borrowed, guaranteed };
 [[nodiscard]] std::string_view to_text(Charge charge);

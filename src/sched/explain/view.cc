@@ -11,14 +11,25 @@ namespace {
 
 constexpr Column::Align kRight = Column::Align::right;
 
-// Seconds of the trace, and for people the time from now.
-Cell moment_cell(Moment at, Moment now) {
-  if (at == kNever) return {};
-  return Cell(at.seconds(), fmt::format("{} (at {:.0f} s)", text_of_wait(at, now), at.seconds()));
+// The time at which a view is taken.
+struct ViewTime {
+  Moment now{};
+  TimeOrigin origin = TimeOrigin::trace;
+};
+
+std::string text_of_moment(Moment at, TimeOrigin origin) {
+  if (origin == TimeOrigin::trace) return fmt::format("{:.0f} s", at.seconds());
+  return format_utc_seconds(at.count() / 1'000'000);
 }
 
-Cell start_cell(Moment at, Known known, Moment now) {
-  if (at != kNever) return moment_cell(at, now);
+// Seconds since the origin, and for people the time from now.
+Cell moment_cell(Moment at, const ViewTime& time) {
+  if (at == kNever) return {};
+  return Cell(at.seconds(), fmt::format("{} (at {})", text_of_wait(at, time.now), text_of_moment(at, time.origin)));
+}
+
+Cell start_cell(Moment at, Known known, const ViewTime& time) {
+  if (at != kNever) return moment_cell(at, time);
   Cell cell;
   cell.shown =
       known == Known::never ? "never" : (known == Known::unlimited ? "unknown: no time limits" : "beyond the forecast");
@@ -31,19 +42,19 @@ Cell gpus_cell(std::int64_t gpu_milli) {
 
 Cell percent_cell(double share) { return Cell(share, format_percent(share, 1)); }
 
-TableSection blockers_table(const Scheduler& scheduler, const std::vector<Blocker>& blockers, Moment now) {
+TableSection blockers_table(const Scheduler& scheduler, const std::vector<Blocker>& blockers, const ViewTime& time) {
   TableSection table{"waits_on", "Waits for", {}, {}};
   table.columns = {
       {"job", "Job"}, {"tenant", "Tenant"}, {"state", "State"}, {"gpus", "GPUs", kRight}, {"until_s", "Until", kRight}};
   for (const Blocker& blocker : blockers) {
     const Job& job = scheduler.record(blocker.job).job;
     table.rows.push_back({job.name, job.tenant, blocker.waiting ? "queued ahead" : "running",
-                          gpus_cell(blocker.gpu_milli), moment_cell(blocker.ends, now)});
+                          gpus_cell(blocker.gpu_milli), moment_cell(blocker.ends, time)});
   }
   return table;
 }
 
-TableSection changes_table(const Scheduler& scheduler, const Explanation& explanation) {
+TableSection changes_table(const Explanation& explanation, const ViewTime& time) {
   TableSection table{"changes", "Changes that would start it sooner (each was simulated)", {}, {}};
   table.columns = {{"kind", "Kind", Column::Align::left, true},
                    {"what", "Change"},
@@ -53,11 +64,9 @@ TableSection changes_table(const Scheduler& scheduler, const Explanation& explan
                    {"note", "Note"},
                    {"victims", "Preempts", kRight, true},
                    {"planned", "Planned", Column::Align::left, true}};
-  (void)scheduler;
   for (const Change& change : explanation.changes) {
-    table.rows.push_back({to_text(change.kind), change.what, change.from, change.to,
-                          moment_cell(change.starts, explanation.now), change.note,
-                          static_cast<std::int64_t>(change.victims.size()), change.planned});
+    table.rows.push_back({to_text(change.kind), change.what, change.from, change.to, moment_cell(change.starts, time),
+                          change.note, static_cast<std::int64_t>(change.victims.size()), change.planned});
   }
   return table;
 }
@@ -83,7 +92,8 @@ std::string blocker_names(const Scheduler& scheduler, const std::vector<Blocker>
 
 }  // namespace
 
-Document explanation_view(const Scheduler& scheduler, const Explanation& explanation) {
+Document explanation_view(const Scheduler& scheduler, const Explanation& explanation, TimeOrigin origin) {
+  const ViewTime time{explanation.now, origin};
   const Job& job = scheduler.record(explanation.job).job;
   Document document;
   document.kind = "sched-explain";
@@ -91,21 +101,20 @@ Document explanation_view(const Scheduler& scheduler, const Explanation& explana
   facts.facts = {{"name", "Name", job.name},
                  {"tenant", "Tenant", job.tenant},
                  {"asks", "Requests", fmt::format("{} x {} GPUs", job.tasks, text_of_gpus(job.task.gpu_total()))},
-                 {"now_s", "Now", Cell(explanation.now.seconds(), fmt::format("{:.0f} s", explanation.now.seconds()))},
+                 {"now_s", "Now", Cell(explanation.now.seconds(), text_of_moment(explanation.now, origin))},
                  {"reason", "Reason", to_text(explanation.reason)},
                  {"sentence", "Why", explanation.sentence}};
   if (explanation.reason != Reason::none) {
-    facts.facts.push_back(
-        {"expected_s", "Starts", start_cell(explanation.expected, explanation.known, explanation.now)});
+    facts.facts.push_back({"expected_s", "Starts", start_cell(explanation.expected, explanation.known, time)});
     facts.facts.push_back({"known", "Basis", to_text(explanation.known)});
   }
   document.sections.emplace_back(std::move(facts));
   if (!explanation.blockers.empty()) {
-    document.sections.emplace_back(blockers_table(scheduler, explanation.blockers, explanation.now));
+    document.sections.emplace_back(blockers_table(scheduler, explanation.blockers, time));
   }
   if (explanation.reason == Reason::none) return document;
   if (!explanation.changes.empty()) {
-    document.sections.emplace_back(changes_table(scheduler, explanation));
+    document.sections.emplace_back(changes_table(explanation, time));
   } else {
     document.notes.push_back("No single change starts the job now or halves its wait.");
   }
@@ -140,13 +149,14 @@ Document placement_view(const Scheduler& scheduler, const PlacementExplanation& 
   return document;
 }
 
-Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
+Document status_view(const Scheduler& scheduler, const ClusterStatus& status, TimeOrigin origin) {
+  const ViewTime time{status.now, origin};
   Document document;
   document.kind = "sched-status";
   const double up = static_cast<double>(status.up_gpu_milli);
   FactsSection facts{"cluster", "Cluster", {}};
   facts.facts = {
-      {"now_s", "At", Cell(status.now.seconds(), fmt::format("{:.0f} s", status.now.seconds()))},
+      {"now_s", "At", Cell(status.now.seconds(), text_of_moment(status.now, origin))},
       {"nodes", "Nodes", Cell(std::int64_t{status.nodes}, fmt::format("{}, {} down", status.nodes, status.nodes_down))},
       {"nodes_down", "Nodes down", status.nodes_down},
       {"running", "Jobs running", status.running},
@@ -208,7 +218,7 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
   for (const QueueEntry& entry : status.queue) {
     const Job& job = scheduler.record(entry.job).job;
     queue.rows.push_back({job.name, job.tenant, gpus_cell(job.gpu_milli()), to_text(entry.reason),
-                          start_cell(entry.expected, entry.known, status.now), to_text(entry.known), entry.sentence,
+                          start_cell(entry.expected, entry.known, time), to_text(entry.known), entry.sentence,
                           blocker_names(scheduler, entry.waits_on)});
   }
   document.sections.emplace_back(std::move(queue));

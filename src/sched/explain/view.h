@@ -8,8 +8,16 @@
 
 namespace weft::sched {
 
-[[nodiscard]] Document explanation_view(const Scheduler& scheduler, const Explanation& explanation);
+// What a Moment counts from, which decides how it is shown.
+enum class TimeOrigin : std::uint8_t {
+  trace,  // the start of a trace: "at 3600 s"
+  epoch   // 1970 UTC: "at 14:05:00Z"
+};
+
+[[nodiscard]] Document explanation_view(const Scheduler& scheduler, const Explanation& explanation,
+                                        TimeOrigin origin = TimeOrigin::trace);
 [[nodiscard]] Document placement_view(const Scheduler& scheduler, const PlacementExplanation& explanation);
-[[nodiscard]] Document status_view(const Scheduler& scheduler, const ClusterStatus& status);
+[[nodiscard]] Document status_view(const Scheduler& scheduler, const ClusterStatus& status,
+                                   TimeOrigin origin = TimeOrigin::trace);
 
 }  // namespace weft::sched

@@ -118,9 +118,13 @@ class WeftJobReader {
     return paths;
   }
 
-  // A path, or the mount path of a volume.
+  // A path, absolute or from the submitter's directory ("./checkpoints"), or the mount path of a volume.
   [[nodiscard]] std::string directory_of(const Sourced<std::string>& volume) const {
-    if (volume->starts_with("/")) {
+    if (volume->starts_with("./")) {
+      const std::string path = context_.submitter.directory + volume->substr(1);
+      if (is_absolute_path(path)) return path;
+    }
+    if (volume->starts_with("/") || volume->starts_with("./")) {
       if (is_absolute_path(volume.value)) return volume.value;
       context_.error(volume.place, fmt::format("{} is not a valid path", in_backticks(volume.value)),
                      "leave out `..` and control characters", volume->size());

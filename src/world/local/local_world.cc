@@ -361,7 +361,11 @@ void LocalWorld::handle(const control::VerifyCheckpoint& command, sched::Moment 
   reply(command.operation, ReplyKind::accepted);
 }
 
-void LocalWorld::handle(const control::QueryInventory& /*command*/, sched::Moment /*now*/) { ++inventories_; }
+// Commands do not outlive this process, so a start of an earlier term cannot arrive: the term needs no file.
+void LocalWorld::handle(const control::QueryInventory& command, sched::Moment /*now*/) {
+  term_ = std::max(term_, command.term);
+  ++inventories_;
+}
 
 void LocalWorld::handle(const control::CordonNode& command, sched::Moment now) {
   if (const Status known = check_node(command.node); !known.ok())
@@ -460,7 +464,7 @@ control::Inventory LocalWorld::take_inventory(sched::Moment now) const {
   control::Inventory inventory;
   inventory.observed = now;
   for (std::uint32_t node = 0; node < context_.nodes.size(); ++node)
-    inventory.nodes.push_back({sched::NodeId{node}, context_.boot, {}});
+    inventory.nodes.push_back({sched::NodeId{node}, context_.boot, {}, term_});
   for (const auto& [key, part] : parts_) inventory.nodes[index_of(key.second)].running.push_back(key.first);
   return inventory;
 }

@@ -104,6 +104,7 @@ class LocalWorld final : public World {
   std::map<control::AttemptName, AwaitedCheckpoint> awaited_;
   std::vector<control::Event> pending_;
   int inventories_ = 0;
+  control::Term term_ = 0;  // of the last query
   bool nodes_reported_ = false;
   sched::Moment nodes_reported_at_{};
 };

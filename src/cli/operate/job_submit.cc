@@ -1,0 +1,84 @@
+// weft job submit.
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/value.h"
+#include "cli/operate/server_client.h"
+#include "serve/submit/submission.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr Duration kRetry = milliseconds(30'000);
+
+// A repetition of the request, after a lost answer or a restart of the server, yields the same job.
+std::string new_key() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  std::string key;
+  for (const unsigned char byte : bytes) key += fmt::format("{:02x}", byte);
+  return key;
+}
+
+Exit run_submit(Context& context) {
+  const Arguments& arguments = context.arguments();
+  const std::string path = arguments.word(0);
+  const Result<std::string> text = read_file(path, serve::kMaxManifestBytes);
+  if (!text.ok()) return context.failed(text.error());
+  std::error_code problem;
+  std::string directory = arguments.value("directory");
+  directory = directory.empty() ? std::filesystem::current_path(problem).string()
+                                : std::filesystem::absolute(directory, problem).lexically_normal().string();
+  Value body = Value::map();
+  body.set("text", *text).set("name", path == "-" ? "standard input" : path).set("directory", directory);
+  if (arguments.has("tenant")) body.set("tenant", arguments.value("tenant"));
+  const std::string key = arguments.has("key") ? arguments.value("key") : new_key();
+  const ServerClient client(context);
+  const Result<serve::HttpResponse> response = client.post("/v1/jobs", write_json_line(body), key, kRetry);
+  if (!response.ok()) return context.failed(response.error());
+  if (context.output_format() == OutputFormat::json) return context.deliver(response->body);
+  const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
+  const auto answer = json.is_object() ? json.find("answer") : json.end();
+  if (!json.is_object() || answer == json.end() || !answer->is_object() || !answer->contains("job")) {
+    return context.failed({ErrorCode::internal, "the server's answer has no job number", client.socket()});
+  }
+  const auto number = (*answer)["job"].get<std::uint64_t>();
+  if (context.quiet()) return context.deliver(fmt::format("{}\n", number));
+  return context.deliver(fmt::format("job {}: {}\n", number, (*answer)["message"].get<std::string>()));
+}
+
+}  // namespace
+
+Command job_submit_command() {
+  Command command;
+  command.name = "job submit";
+  command.summary = "Submit a job file, an sbatch script or a manifest";
+  command.usage = "FILE [OPTIONS]";
+  command.description = {
+      "FILE is a weft job file, a batch script with #SBATCH lines, or a Kubernetes manifest (PyTorchJob, TrainJob, "
+      "Indexed Job). Anything in it that cannot be honored is an error with its line; nothing is ignored silently.",
+      "A batch script runs once per node, not only on the first: srun in it starts the tasks of its own node.",
+      "While the server restarts, the request is repeated for up to 30 s. Its key makes that safe: the same key "
+      "always yields the same job."};
+  command.examples = {{"weft job submit train.job.yaml", "Submit a weft job file"},
+                      {"weft job submit -q train.sbatch", "Print only the job's number"}};
+  command.arguments = {{.name = "FILE", .help = "file to submit; - for standard input", .hint = Hint::file}};
+  command.options = {
+      {.name = "tenant", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
+      {.name = "directory", .value = "DIR", .help = "working directory of the job", .fallback = "the current one"},
+      {.name = "key",
+       .value = "TEXT",
+       .help = "idempotency key: the same one yields the same job",
+       .fallback = "random"},
+      socket_option(),
+      output_option()};
+  command.run = run_submit;
+  return command;
+}
+
+}  // namespace weft::cli

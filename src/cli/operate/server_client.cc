@@ -1,0 +1,251 @@
+#include "cli/operate/server_client.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/utf8.h"
+#include "base/value.h"
+#include "serve/api/api.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr auto kRetryPause = std::chrono::milliseconds(200);
+constexpr auto kRedrawPause = std::chrono::milliseconds(200);
+constexpr Duration kWatchRetry = milliseconds(600'000);
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+std::string user_socket(const Io& io) {
+  const std::string runtime = io.environment("XDG_RUNTIME_DIR");
+  return runtime.empty() ? default_state_root(io) + "/weft.sock" : runtime + "/weft.sock";
+}
+
+constexpr std::string_view kSystemSocket = "/run/weft/weft.sock";
+
+std::string find_socket(Context& context) {
+  const std::string given = context.arguments().value("socket");
+  if (!given.empty()) return given;
+  const std::string variable = context.io().environment("WEFT_SOCKET");
+  if (!variable.empty()) return variable;
+  const std::string own = default_socket(context.io());
+  return exists(own) ? own : (exists(std::string(kSystemSocket)) ? std::string(kSystemSocket) : own);
+}
+
+std::string_view format_name(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::table:
+      return "table";
+    case OutputFormat::wide:
+      return "wide";
+    case OutputFormat::json:
+      return "json";
+    case OutputFormat::yaml:
+      return "yaml";
+    case OutputFormat::ndjson:
+      return "ndjson";
+    case OutputFormat::csv:
+      break;
+  }
+  return "csv";
+}
+
+std::uint64_t number_in(const std::string* text) {
+  std::uint64_t number = 0;
+  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
+
+std::string text_in(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t integer_in(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+// Whether the request was certainly not executed, or may be repeated because it has a key.
+bool may_retry(const Error& error, bool repeatable) {
+  if (error.code == ErrorCode::unavailable) return true;
+  return repeatable && (error.code == ErrorCode::timeout || error.code == ErrorCode::internal);
+}
+
+}  // namespace
+
+void end_with_the_reader() { (void)std::signal(SIGPIPE, SIG_DFL); }
+
+Option socket_option() {
+  return {.name = "socket",
+          .value = "PATH",
+          .help = "socket of `weft serve`",
+          .fallback = "$WEFT_SOCKET, your own server's, or /run/weft/weft.sock",
+          .hint = Hint::file};
+}
+
+Option watch_option() { return {.name = "watch", .letter = 'w', .help = "print it again after every change"}; }
+
+Option reason_option(std::string help) { return {.name = "reason", .value = "TEXT", .help = std::move(help)}; }
+
+std::string default_state_root(const Io& io) {
+  if (::geteuid() == 0) return "/var/lib/weft";
+  const std::string state = io.environment("XDG_STATE_HOME");
+  return state.empty() ? io.environment("HOME") + "/.local/state/weft" : state + "/weft";
+}
+
+std::string default_socket(const Io& io) { return ::geteuid() == 0 ? std::string(kSystemSocket) : user_socket(io); }
+
+ServerClient::ServerClient(Context& context) : context_(context), socket_(find_socket(context)) {}
+
+Result<serve::HttpResponse> ServerClient::send(serve::ClientRequest request, Duration retry) const {
+  request.socket_path = socket_;
+  const bool repeatable = request.method == "GET" || !request.headers.empty();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(retry.count());
+  bool noted = false;
+  for (;;) {
+    Result<serve::HttpResponse> response = serve::send_request(request);
+    if (response.ok() && response->status < 400) return response;
+    Error error = response.ok() ? serve::problem_to_error(*response) : response.error();
+    if (!may_retry(error, repeatable) || std::chrono::steady_clock::now() >= end) return error;
+    if (!std::exchange(noted, true)) context_.detail(error.text() + "; trying again");
+    std::this_thread::sleep_for(kRetryPause);
+  }
+}
+
+Result<serve::HttpResponse> ServerClient::get(const serve::Target& target, Duration retry) const {
+  serve::ClientRequest request;
+  request.target = serve::format_target(target);
+  return send(std::move(request), retry);
+}
+
+Result<serve::HttpResponse> ServerClient::post(const std::string& path, const std::string& body, const std::string& key,
+                                               Duration retry) const {
+  serve::ClientRequest request;
+  request.method = "POST";
+  serve::Target target;
+  target.path = path;
+  request.target = serve::format_target(target);
+  request.body = body;
+  if (!key.empty()) request.headers.emplace_back("Idempotency-Key", key);
+  return send(std::move(request), retry);
+}
+
+Status ServerClient::follow(serve::Target target, std::uint64_t since, const serve::EventCallback& callback) const {
+  target.path = "/v1/events";
+  bool noted = false;
+  for (;;) {
+    serve::FollowRequest request;
+    request.socket_path = socket_;
+    request.target = serve::format_target(target);
+    request.last_event_id = since;
+    const Result<serve::StreamEnd> end = serve::follow_events(request, [&](const serve::ServerEvent& event) {
+      since = event.id;
+      noted = false;
+      return callback(event);
+    });
+    if (end.ok() && *end == serve::StreamEnd::callback) return {};
+    if (!end.ok() && end.error().code != ErrorCode::unavailable && end.error().code != ErrorCode::timeout) {
+      return end.error();
+    }
+    if (!std::exchange(noted, true)) context_.note("the server is gone; waiting for it to return");
+    std::this_thread::sleep_for(kRetryPause);
+  }
+}
+
+serve::Target ServerClient::with_format(serve::Target target) const {
+  target.query.emplace_back("output", format_name(context_.output_format()));
+  const OutputFormat format = context_.output_format();
+  const bool for_people = format == OutputFormat::table || format == OutputFormat::wide;
+  if (for_people && context_.colors_result()) target.query.emplace_back("color", "1");
+  return target;
+}
+
+Exit ServerClient::show(const serve::Target& target) const {
+  const Command& command = context_.command();
+  if (find_option(command, "watch") != nullptr && context_.arguments().has("watch")) return watch(target);
+  const Result<serve::HttpResponse> response = get(with_format(target));
+  if (!response.ok()) return context_.failed(response.error());
+  return context_.deliver(response->body);
+}
+
+Exit ServerClient::watch(const serve::Target& target) const {
+  end_with_the_reader();
+  std::string shown;
+  for (;;) {
+    const Result<serve::HttpResponse> response = get(with_format(target), kWatchRetry);
+    if (!response.ok()) return context_.failed(response.error());
+    if (response->body != shown) {
+      if (context_.io().out_is_terminal) {
+        if (const Exit cleared = context_.deliver("\x1b[H\x1b[2J"); cleared != Exit::ok) return cleared;
+      }
+      if (const Exit printed = context_.deliver(response->body); printed != Exit::ok) return printed;
+      shown = response->body;
+    }
+    const std::uint64_t sequence = number_in(response->find_header(serve::kSequenceHeader));
+    const Status followed = follow({}, sequence, [](const serve::ServerEvent&) { return false; });
+    if (!followed.ok()) return context_.failed(followed.error());
+    std::this_thread::sleep_for(kRedrawPause);
+  }
+}
+
+Result<ServerClient::JobFields> ServerClient::job(std::uint64_t number, Duration retry) const {
+  serve::Target target;
+  target.path = fmt::format("/v1/jobs/{}", number);
+  const Result<serve::HttpResponse> response = get(target, retry);
+  if (!response.ok()) return response.error();
+  const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
+  const auto facts = json.is_object() ? json.find("job") : json.end();
+  if (!json.is_object() || facts == json.end() || !facts->is_object()) {
+    return Error{ErrorCode::internal, "the server's response is not a job", socket_};
+  }
+  JobFields fields;
+  fields.state = text_in(*facts, "state");
+  fields.reason = text_in(*facts, "reason");
+  fields.restored = text_in(*facts, "restored");
+  fields.nodes = text_in(*facts, "nodes");
+  fields.attempt = integer_in(*facts, "attempt");
+  fields.restored_step = integer_in(*facts, "restored_step");
+  fields.exit = integer_in(*facts, "exit");
+  fields.sequence = number_in(response->find_header(serve::kSequenceHeader));
+  return fields;
+}
+
+Exit ServerClient::change(const std::string& path, const std::string& label) const {
+  Value body = Value::map();
+  if (find_option(context_.command(), "reason") != nullptr && context_.arguments().has("reason")) {
+    body.set("reason", context_.arguments().value("reason"));
+  }
+  const Result<serve::HttpResponse> response = post(path, write_json_line(body));
+  if (!response.ok()) {
+    Error error = response.error();
+    error.message = fmt::format("{}: {}", label, error.message);
+    return context_.failed(error);
+  }
+  if (context_.output_format() == OutputFormat::json) return context_.deliver(response->body);
+  const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
+  const auto answer = json.is_object() ? json.find("answer") : json.end();
+  const std::string message =
+      json.is_object() && answer != json.end() && answer->is_object() ? text_in(*answer, "message") : std::string();
+  return context_.deliver(fmt::format("{}: {}\n", label, message));
+}
+
+std::optional<std::uint64_t> read_job_number(Context& context, const std::string& word) {
+  std::uint64_t number = 0;
+  const auto result = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (result.ec == std::errc() && result.ptr == word.data() + word.size() && number > 0) return number;
+  (void)context.usage_error(fmt::format("{} is not a job number", in_backticks(word)), {"`weft job list` shows them"});
+  return std::nullopt;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,66 @@
+// weft watch: prints what happens, as the journal records it.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/framework/option_reader.h"
+#include "cli/operate/server_client.h"
+#include "serve/api/api.h"
+
+namespace weft::cli {
+namespace {
+
+std::string event_line(Context& context, const serve::ServerEvent& event) {
+  if (context.output_format() == OutputFormat::ndjson || context.output_format() == OutputFormat::json) {
+    return event.data + "\n";
+  }
+  const nlohmann::json json = nlohmann::json::parse(event.data, nullptr, false);
+  if (!json.is_object() || !json.contains("time") || !json.contains("text")) return event.data + "\n";
+  return fmt::format("{} {:>6} {}\n", json["time"].get<std::string>(), event.id, json["text"].get<std::string>());
+}
+
+Exit run_watch(Context& context) {
+  OptionReader reader(context.arguments());
+  const std::optional<std::int64_t> since = reader.integer("since", 0, INT64_MAX);
+  const std::optional<std::int64_t> job = reader.integer("job", 1, INT64_MAX);
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
+  const ServerClient client(context);
+  serve::Target status;
+  status.path = "/v1/server";
+  const Result<serve::HttpResponse> now = client.get(status);
+  if (!now.ok()) return context.failed(now.error());
+  const std::string* sequence = now->find_header(serve::kSequenceHeader);
+  std::uint64_t from = sequence == nullptr ? 0 : std::stoull(*sequence);
+  if (since) from = static_cast<std::uint64_t>(*since);
+  serve::Target target;
+  if (job) target.query.emplace_back("job", std::to_string(*job));
+  end_with_the_reader();
+  Exit printed = Exit::ok;
+  const Status followed = client.follow(target, from, [&](const serve::ServerEvent& event) {
+    printed = context.deliver(event_line(context, event));
+    return printed == Exit::ok;
+  });
+  return followed.ok() ? printed : context.failed(followed.error());
+}
+
+}  // namespace
+
+Command watch_command() {
+  Command command;
+  command.name = "watch";
+  command.summary = "Print what happens, as the journal records it";
+  command.usage = "[--job JOB] [--since N] [OPTIONS]";
+  command.description = {
+      "One line per journal record, with its number, until Ctrl-C. Reconnects when the server restarts, and misses "
+      "nothing: --since continues after a record that was seen before."};
+  command.examples = {{"weft watch --job 7", "What happens to job 7"},
+                      {"weft watch --since 0 -o ndjson", "All records that are kept, for a program"}};
+  command.options = {{.name = "job", .value = "JOB", .help = "only this job"},
+                     {.name = "since", .value = "N", .help = "begin after this record", .fallback = "the last one"},
+                     socket_option(),
+                     output_option()};
+  command.run = run_watch;
+  return command;
+}
+
+}  // namespace weft::cli

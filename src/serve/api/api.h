@@ -1,0 +1,123 @@
+// API of `weft serve`: what HTTP requests mean. Queries are answered from the controller's state; requests that change
+// something become control::Requests for the next turn of the control loop and are answered when its records are
+// durable. Journal records are sent to clients that follow the events. It owns no socket and no loop.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/cluster.h"
+#include "serve/api/caller.h"
+#include "serve/api/views.h"
+#include "serve/http/responder.h"
+#include "store/store.h"
+#include "world/core/control_loop.h"
+
+namespace weft::serve {
+
+// Header of query responses: the last journal record that the answer reflects. Following the events from it misses
+// none.
+inline constexpr const char* kSequenceHeader = "weft-sequence";
+// Header of log responses: where the next piece begins.
+inline constexpr const char* kLogPositionHeader = "weft-log-position";
+
+struct ApiOptions {
+  std::uint32_t server_uid = 0;
+  std::string log_directory;  // of the engine: JOB.ATTEMPT.TASK.log
+};
+
+// A request in the course of its handling.
+struct ApiCall {
+  HttpRequest request;
+  Responder responder;
+  Caller caller;
+  std::vector<std::string> parameters;  // the {...} of the route, in order
+};
+
+class Api {
+ public:
+  Api(world::ControlLoop& loop, store::Store& store, std::shared_ptr<const model::Cluster> cluster, ApiOptions options);
+
+  void handle(HttpRequest request, Responder responder);
+
+  // For the turn of the control loop: the requests since the last one. None while the store is full.
+  [[nodiscard]] std::vector<control::Request> take_requests();
+  // After the turn, or a failed one: answers what is durable.
+  void finish_turn(const world::TurnResult& result);
+  // Sends new journal records to those who follow them.
+  void publish();
+  // The time of the journal, and figures for /v1/server. Before each batch of requests.
+  void set_time(sched::Moment now) { now_ = now; }
+  ServerFacts& facts() { return facts_; }
+  [[nodiscard]] bool has_followers() const { return !followers_.empty(); }
+
+  // "GET /v1/jobs/{job}" and what it does, for the documentation.
+  struct RouteInfo {
+    std::string_view method;
+    std::string_view pattern;
+    std::string_view about;
+  };
+  [[nodiscard]] static std::vector<RouteInfo> routes();
+
+ private:
+  struct Route;
+  struct Follower {
+    EventStream stream;
+    store::Sequence sent = 0;
+    control::JobNumber job = 0;  // 0: all
+  };
+  struct Waiting {
+    Responder responder;
+    OutputStyle style;
+    bool submits = false;
+  };
+
+  static const std::vector<Route>& table();
+
+  // queries.cc
+  void get_server(const ApiCall& call);
+  void get_jobs(const ApiCall& call);
+  void get_job(const ApiCall& call);
+  void get_why(const ApiCall& call);
+  void get_logs(const ApiCall& call);
+  void get_nodes(const ApiCall& call);
+  void get_node(const ApiCall& call);
+  void get_queue(const ApiCall& call);
+  void get_events(const ApiCall& call);
+
+  // changes.cc
+  void submit_job(const ApiCall& call);
+  void change_job(const ApiCall& call);
+  void change_node(const ApiCall& call);
+  void enqueue(const ApiCall& call, control::Request request);
+
+  [[nodiscard]] ViewContext view(const ApiCall& call) const { return {loop_.controller(), now_, call.caller}; }
+  // Answers in the format that the request asks for.
+  void respond(const ApiCall& call, const Document& document) const;
+  // Nullopt after an error response.
+  [[nodiscard]] static std::optional<control::JobNumber> job_number(const ApiCall& call);
+  [[nodiscard]] std::optional<sched::NodeId> node_id(const ApiCall& call) const;
+  void send_events(const std::shared_ptr<Follower>& follower);
+
+  world::ControlLoop& loop_;
+  store::Store& store_;
+  std::shared_ptr<const model::Cluster> cluster_;
+  ApiOptions options_;
+  ServerFacts facts_;
+  sched::Moment now_{};
+  std::uint64_t last_request_ = 0;
+  std::vector<control::Request> requests_;
+  std::map<std::uint64_t, Waiting> waiting_;
+  std::list<std::shared_ptr<Follower>> followers_;
+};
+
+// The format of ?output= (table, wide, json, yaml, ndjson, csv) and ?color=; JSON without it. Nullopt: unknown.
+[[nodiscard]] std::optional<OutputStyle> output_style(const HttpRequest& request);
+[[nodiscard]] int status_of(ErrorCode code);
+
+}  // namespace weft::serve

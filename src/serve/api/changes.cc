@@ -1,0 +1,129 @@
+// Requests that change something: they are checked here, decided by the controller, and answered when their records are
+// durable.
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "serve/api/api.h"
+#include "serve/api/body.h"
+#include "serve/submit/submission.h"
+
+namespace weft::serve {
+namespace {
+
+constexpr std::size_t kMaxReason = 1000;  // characters
+constexpr std::size_t kMaxKey = 200;
+
+std::string_view last_segment(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::optional<BodyFields> body_of(const ApiCall& call, const std::vector<std::string_view>& members) {
+  Result<BodyFields> fields = read_body(call.request.body, members);
+  if (fields.ok()) return std::move(*fields);
+  call.responder.respond(problem(400, fields.error().message));
+  return std::nullopt;
+}
+
+// Text that goes into the journal and onto terminals.
+bool is_acceptable(const ApiCall& call, std::string_view what, std::string_view text, std::size_t limit) {
+  if (text.size() <= limit && is_valid_text(text)) return true;
+  call.responder.respond(
+      problem(400, fmt::format("{} must be at most {} bytes of UTF-8 without control characters", what, limit)));
+  return false;
+}
+
+std::string value_of(const BodyFields& fields, std::string_view name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+void Api::enqueue(const ApiCall& call, control::Request request) {
+  if (!facts_.store_problem.empty()) {
+    call.responder.respond(
+        problem(503, fmt::format("the journal cannot be written: {}; nothing was changed", facts_.store_problem)));
+    return;
+  }
+  request.id = ++last_request_;
+  request.user = call.caller.user;
+  const bool submits = request.kind == control::RequestKind::submit;
+  waiting_.emplace(request.id, Waiting{call.responder, *output_style(call.request), submits});
+  requests_.push_back(std::move(request));
+}
+
+void Api::submit_job(const ApiCall& call) {
+  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant"});
+  if (!fields) return;
+  const std::string name = value_of(*fields, "name");
+  const std::string directory = value_of(*fields, "directory");
+  if (!is_acceptable(call, "name", name, 4096) || !is_acceptable(call, "directory", directory, 4096) ||
+      !is_acceptable(call, "the Idempotency-Key", call.request.idempotency_key, kMaxKey)) {
+    return;
+  }
+  if (!directory.empty() && directory.front() != '/') {
+    call.responder.respond(problem(400, "directory must be an absolute path"));
+    return;
+  }
+  if (call.caller.uid != options_.server_uid && options_.server_uid != 0) {
+    call.responder.respond(problem(403, "weft serve does not run as root and can only run jobs of its own user"));
+    return;
+  }
+  Sources sources;
+  Diagnostics diagnostics;
+  const FileId file = sources.add(name.empty() ? "job" : name, value_of(*fields, "text"));
+  const Submitter submitter{call.caller.uid, call.caller.gid, call.caller.user, directory.empty() ? "/" : directory,
+                            value_of(*fields, "tenant")};
+  std::optional<control::JobSpec> spec =
+      read_submission(sources, file, *cluster_, loop_.controller().state().machine(), submitter, diagnostics);
+  if (!spec) {
+    call.responder.respond(problem(422, "Invalid job", render_all(diagnostics, sources, false)));
+    return;
+  }
+  control::Request request;
+  request.kind = control::RequestKind::submit;
+  request.key = call.request.idempotency_key;
+  request.spec = std::move(*spec);
+  enqueue(call, std::move(request));
+}
+
+void Api::change_job(const ApiCall& call) {
+  const std::optional<control::JobNumber> number = job_number(call);
+  const std::optional<BodyFields> fields = number ? body_of(call, {"reason"}) : std::nullopt;
+  if (!fields || !is_acceptable(call, "reason", value_of(*fields, "reason"), kMaxReason)) return;
+  const control::ControlState& state = loop_.controller().state();
+  const control::Job* job = state.find_job(*number);
+  const control::EndedJob* ended = job == nullptr ? state.find_ended(*number) : nullptr;
+  if (job == nullptr && ended == nullptr) {
+    call.responder.respond(problem(404, fmt::format("there is no job {}", *number)));
+    return;
+  }
+  const std::string& owner = job != nullptr ? job->user : ended->user;
+  if (!call.caller.may_change(owner)) {
+    call.responder.respond(problem(403, fmt::format("job {} belongs to {}", *number, owner)));
+    return;
+  }
+  control::Request request;
+  request.job = *number;
+  request.reason = value_of(*fields, "reason");
+  const std::string_view verb = last_segment(call.request.path);
+  request.kind = verb == "cancel"    ? control::RequestKind::cancel
+                 : verb == "hold"    ? control::RequestKind::hold
+                 : verb == "release" ? control::RequestKind::release
+                                     : control::RequestKind::drill;
+  enqueue(call, std::move(request));
+}
+
+void Api::change_node(const ApiCall& call) {
+  const std::optional<sched::NodeId> node = node_id(call);
+  const std::optional<BodyFields> fields = node ? body_of(call, {"reason"}) : std::nullopt;
+  if (!fields || !is_acceptable(call, "reason", value_of(*fields, "reason"), kMaxReason)) return;
+  control::Request request;
+  request.node = *node;
+  request.reason = value_of(*fields, "reason");
+  const std::string_view verb = last_segment(call.request.path);
+  request.kind = verb == "drain"    ? control::RequestKind::drain
+                 : verb == "resume" ? control::RequestKind::resume
+                                    : control::RequestKind::confirm_off;
+  enqueue(call, std::move(request));
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include "base/human_format.h"
+#include "base/text.h"
+#include "sched/explain/view.h"
+#include "serve/api/views.h"
+
+namespace weft::serve {
+
+using sched::Moment;
+using sched::NodeId;
+
+namespace {
+
+constexpr Column::Align kRight = Column::Align::right;
+
+std::string shown_state(const ViewContext& context, NodeId id) {
+  const control::Node& node = context.controller.state().node(id);
+  if (node.session) return fmt::format("repair ({})", to_text(node.session->step));
+  if (node.drained) return context.controller.state().jobs_on(id).empty() ? "drained" : "draining";
+  if (!context.controller.is_usable(id)) return "out of service";
+  return context.controller.scheduler().kept_aside(id) ? "spare" : "in service";
+}
+
+std::string jobs_text(const ViewContext& context, NodeId id) {
+  std::vector<std::string> jobs;
+  for (const control::JobNumber job : context.controller.state().jobs_on(id)) jobs.push_back(std::to_string(job));
+  return join(jobs, ", ");
+}
+
+std::int64_t used_gpu_milli(const ViewContext& context, NodeId id) {
+  const control::ControlState& state = context.controller.state();
+  return std::int64_t{state.machine().node(id).gpus} * sched::kWholeGpu - state.unclaimed(id).gpu_total();
+}
+
+std::vector<Cell> node_row(const ViewContext& context, NodeId id) {
+  const control::ControlState& state = context.controller.state();
+  const sched::NodeShape& shape = state.machine().node(id);
+  const control::Node& node = state.node(id);
+  const std::int64_t used = used_gpu_milli(context, id);
+  return {shape.name,
+          shown_state(context, id),
+          to_text(node.health),
+          shape.model >= 0 ? Cell(state.machine().models[static_cast<std::size_t>(shape.model)]) : Cell(),
+          shape.gpus,
+          Cell(static_cast<double>(used) / 1000.0, sched::text_of_gpus(used)),
+          jobs_text(context, id),
+          context.controller.why_unusable(id)};
+}
+
+}  // namespace
+
+Document nodes_view(const ViewContext& context) {
+  Document document;
+  document.kind = "nodes";
+  TableSection table{"nodes", "", {}, {}};
+  table.columns = {{"node", "Node"},       {"state", "State"},       {"health", "Health"},
+                   {"model", "GPU model"}, {"gpus", "GPUs", kRight}, {"used_gpus", "Used", kRight},
+                   {"jobs", "Jobs"},       {"note", "Note"}};
+  for (std::uint32_t i = 0; i < context.controller.state().node_count(); ++i) {
+    table.rows.push_back(node_row(context, NodeId{i}));
+  }
+  document.sections.emplace_back(std::move(table));
+  if (context.controller.state().tripped()) {
+    document.notes.push_back("Automatic repair is paused: " + context.controller.state().trip_reason());
+  }
+  return document;
+}
+
+Document node_view(const ViewContext& context, NodeId id) {
+  const control::ControlState& state = context.controller.state();
+  const sched::NodeShape& shape = state.machine().node(id);
+  const control::Node& node = state.node(id);
+  Document document;
+  document.kind = "node";
+  FactsSection facts{"node", "Node " + shape.name, {}};
+  const auto domain = [&](sched::Level level) {
+    return Cell(state.machine().domains(level)[state.machine().domain_of(level, id)].name);
+  };
+  facts.facts = {{"node", "Node", shape.name},
+                 {"state", "State", shown_state(context, id)},
+                 {"note", "Note", context.controller.why_unusable(id)},
+                 {"rack", "Rack", domain(sched::Level::rack)},
+                 {"pool", "Pool", state.machine().pools[static_cast<std::size_t>(shape.pool)]},
+                 {"gpus", "GPUs", shape.gpus},
+                 {"used_gpus", "GPUs used", static_cast<double>(used_gpu_milli(context, id)) / 1000.0},
+                 {"jobs", "Jobs", jobs_text(context, id)},
+                 {"health", "Health", to_text(node.health)},
+                 {"signal", "Signal", node.signal},
+                 {"observed", "Observed", node.observed == Moment() ? Cell() : time_cell(node.observed, context.now)},
+                 {"boot", "Boot id", fmt::format("{:016x}", node.boot)},
+                 {"sessions", "Repair sessions", node.sessions}};
+  if (node.drained) {
+    facts.facts.push_back({"drained_by", "Drained by", node.drained_by});
+    facts.facts.push_back({"drained_at", "Drained", time_cell(node.drained_at, context.now)});
+    facts.facts.push_back({"drain_reason", "Drain reason", node.drain_reason});
+  }
+  if (node.cordoned) facts.facts.push_back({"cordon", "Cordoned by", node.cordon_owner});
+  if (node.session) {
+    facts.facts.push_back({"session", "Session", node.session->id});
+    facts.facts.push_back({"session_step", "Step", to_text(node.session->step)});
+    facts.facts.push_back({"session_cause", "Cause", node.session->cause});
+    facts.facts.push_back({"session_since", "Since", time_cell(node.session->since, context.now)});
+  }
+  document.sections.emplace_back(std::move(facts));
+  return document;
+}
+
+Document queue_view(const ViewContext& context, std::size_t limit) {
+  const sched::Scheduler& scheduler = context.controller.scheduler();
+  sched::StatusOptions options;
+  options.most_queue = limit;
+  Document document =
+      sched::status_view(scheduler, sched::cluster_status(scheduler, context.now, options), sched::TimeOrigin::epoch);
+  document.kind = "queue";
+  return document;
+}
+
+Document server_view(const ViewContext& context, const ServerFacts& server) {
+  const control::ControlState& state = context.controller.state();
+  std::size_t usable = 0;
+  for (std::uint32_t i = 0; i < state.node_count(); ++i) {
+    if (context.controller.is_usable(NodeId{i})) ++usable;
+  }
+  Document document;
+  document.kind = "server";
+  FactsSection facts{"server", "", {}};
+  facts.facts = {{"cluster", "Cluster", server.cluster},
+                 {"version", "Version", server.version},
+                 {"engine", "Engine", server.engine},
+                 {"state_directory", "State", server.state_directory},
+                 {"started", "Started", time_cell(server.started, context.now)},
+                 {"sequence", "Journal records", server.sequence},
+                 {"store", "Journal", server.store_problem.empty() ? "durable" : server.store_problem},
+                 {"nodes", "Nodes",
+                  Cell(static_cast<std::int64_t>(state.node_count()),
+                       fmt::format("{}, {} in service", state.node_count(), usable))},
+                 {"usable_nodes", "Nodes in service", usable},
+                 {"jobs", "Jobs", state.jobs().size()},
+                 {"ended_jobs", "Jobs that ended", state.ended().size()},
+                 {"sessions", "Repair sessions", state.open_sessions()},
+                 {"breaker", "Automatic repair", state.tripped() ? "paused: " + state.trip_reason() : "on"},
+                 {"connections", "Connections", server.http.connections},
+                 {"requests", "Requests", server.http.requests}};
+  document.sections.emplace_back(std::move(facts));
+  return document;
+}
+
+}  // namespace weft::serve

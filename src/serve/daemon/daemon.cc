@@ -1,0 +1,229 @@
+#include "serve/daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+
+#include "base/hash.h"
+#include "base/human_format.h"
+#include "sched/core/tenants.h"
+#include "sched/replay/policies.h"
+#include "serve/api/api.h"
+#include "serve/api/event_view.h"
+#include "serve/http/server.h"
+#include "store/sqlite_store.h"
+#include "world/local/local_world.h"
+
+namespace weft::serve {
+namespace {
+
+constexpr Duration kTick = sched::seconds(1);
+constexpr Duration kBusyWait = milliseconds(20);   // between looks at running attempts
+constexpr Duration kIdleWait = milliseconds(250);  // nothing runs: only requests and deadlines
+constexpr Duration kFullWait = milliseconds(500);  // until a full disk is tried again
+
+// The wall clock at the start, continued by the monotonic clock: it never goes back while the process runs.
+class JournalClock {
+ public:
+  JournalClock()
+      : origin_(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count()),
+        began_(std::chrono::steady_clock::now()) {}
+  [[nodiscard]] sched::Moment now() const {
+    const auto passed = std::chrono::steady_clock::now() - began_;
+    return sched::Moment(origin_ + std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count());
+  }
+
+ private:
+  std::int64_t origin_;
+  std::chrono::steady_clock::time_point began_;
+};
+
+// The journal numbers nodes by their position, so a store belongs to exactly this list of nodes.
+std::string fingerprint_of(const model::Cluster& cluster, const sched::Machine& machine) {
+  std::string text = cluster.name();
+  for (const sched::NodeShape& node : machine.nodes()) text += fmt::format("\n{} {}", node.name, node.gpus);
+  return fmt::format("{} {}", cluster.name(), sha256(text).substr(0, 32));
+}
+
+// Of no interest to people.
+bool is_bookkeeping(control::RecordKind kind) {
+  return kind == control::RecordKind::outcome || kind == control::RecordKind::tenant_use;
+}
+
+Status make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return Error{ErrorCode::unavailable, "cannot be created: " + std::generic_category().message(errno), path};
+}
+
+class Server {
+ public:
+  explicit Server(const ServeOptions& options) : options_(options) {}
+
+  Status open() {
+    Result<sched::Machine> machine = sched::Machine::of(*options_.cluster);
+    if (!machine.ok()) return machine.error();
+    machine_ = std::make_shared<const sched::Machine>(std::move(*machine));
+    if (machine_->nodes().empty())
+      return Error{ErrorCode::invalid_input, "the cluster file has no GPU servers to run jobs on", {}};
+    if (Status made = make_directory(options_.state_directory); !made.ok()) return made;
+    if (Status opened = open_store(); !opened.ok()) return opened;
+    if (Status opened = open_engine(); !opened.ok()) return opened;
+    if (Status opened = open_loop(); !opened.ok()) return opened;
+    return open_socket();
+  }
+
+  Status run() {
+    world::TurnResult began;
+    if (Status status = loop_->begin(clock_.now(), began); !status.ok()) return status;
+    note_turn(began);
+    while (!stopping_) {
+      http_->run_once(wait());
+      if (Status status = turn(); !status.ok()) return status;
+    }
+    http_->stop();
+    for (int left = 100; left > 0 && !http_->is_stopped(); --left) http_->run_once(milliseconds(50));
+    return {};
+  }
+
+ private:
+  Status open_store() {
+    store::SqliteOptions options;
+    options.directory = options_.state_directory + "/journal";
+    options.fingerprint = fingerprint_of(*options_.cluster, *machine_);
+    options.create = true;
+    Result<std::unique_ptr<store::SqliteStore>> opened = store::SqliteStore::open(options);
+    if (!opened.ok()) return opened.error();
+    store_ = std::move(*opened);
+    return {};
+  }
+
+  Status open_engine() {
+    world::LocalOptions options;
+    options.state = options_.state_directory + "/engine";
+    options.helper = options_.helper;
+    options.cgroups = options_.cgroups;
+    for (const sched::NodeShape& node : machine_->nodes()) options.nodes.push_back(node.name);
+    Result<std::unique_ptr<world::LocalWorld>> opened = world::LocalWorld::open(options);
+    if (!opened.ok()) return opened.error();
+    world_ = std::move(*opened);
+    return {};
+  }
+
+  Status open_loop() {
+    control::ControllerOptions options;
+    options.policy = sched::find_policy("weft")->policy;
+    options.tenants = sched::tenants_of(*options_.cluster);
+    if (options_.start_timeout.count() > 0) options.start_timeout = options_.start_timeout;
+    Result<std::unique_ptr<world::ControlLoop>> opened =
+        world::ControlLoop::open(machine_, std::move(options), *store_, *world_);
+    if (!opened.ok()) return opened.error();
+    loop_ = std::move(*opened);
+    logged_ = store_->durable();
+    ApiOptions api;
+    api.server_uid = ::geteuid();
+    api.log_directory = options_.state_directory + "/engine/logs";
+    api_ = std::make_unique<Api>(*loop_, *store_, options_.cluster, std::move(api));
+    api_->facts().version = options_.version;
+    api_->facts().cluster = options_.cluster->name();
+    api_->facts().engine = world_->uses_cgroups() ? "local, with cgroups" : "local, with process groups";
+    api_->facts().state_directory = options_.state_directory;
+    api_->facts().started = clock_.now();
+    return {};
+  }
+
+  Status open_socket() {
+    HttpOptions options;
+    options.socket_path = options_.socket_path;
+    options.socket_mode = ::geteuid() == 0 ? 0666 : 0600;  // the caller's user decides what it may do
+    Result<std::unique_ptr<HttpServer>> opened =
+        HttpServer::listen(options, [this](HttpRequest request, Responder responder) {
+          api_->set_time(loop_->journal_time(clock_.now()));
+          api_->facts().http = http_->counters();
+          api_->handle(std::move(request), std::move(responder));
+        });
+    if (!opened.ok()) return opened.error();
+    http_ = std::move(*opened);
+    if (Status watched = http_->watch_signals({SIGTERM, SIGINT}, [this](int) { stopping_ = true; }); !watched.ok()) {
+      return watched;
+    }
+    options_.log(fmt::format("serving {}: {}, {} GPUs, engine {}", options_.cluster->name(),
+                             plural(machine_->nodes().size(), "node"), machine_->gpus(), api_->facts().engine));
+    options_.log(fmt::format("socket {}, state {}, {} in the journal", options_.socket_path, options_.state_directory,
+                             plural(store_->durable(), "record")));
+    return {};
+  }
+
+  [[nodiscard]] Duration wait() const {
+    if (!api_->facts().store_problem.empty()) return kFullWait;
+    for (const auto& [number, job] : loop_->controller().state().jobs()) {
+      if (job.current) return kBusyWait;
+    }
+    return began_ ? kIdleWait : kBusyWait;  // at first, the nodes have yet to be heard of
+  }
+
+  Status turn() {
+    const sched::Moment now = clock_.now();
+    const bool tick = now - last_tick_ >= kTick;
+    if (tick) last_tick_ = now;
+    world::TurnResult result;
+    if (Status status = loop_->turn(now, api_->take_requests(), tick, result); !status.ok()) return status;
+    note_turn(result);
+    return {};
+  }
+
+  void note_turn(const world::TurnResult& result) {
+    const bool was_full = !api_->facts().store_problem.empty();
+    api_->finish_turn(result);
+    api_->publish();
+    const bool is_full = !result.store_full.empty();
+    if (is_full && !was_full)
+      options_.log(
+          fmt::format("the journal cannot be written: {}. Running jobs continue; nothing is started or "
+                      "accepted until there is space",
+                      result.store_full));
+    if (!is_full && was_full) options_.log("the journal can be written again");
+    if (!began_) began_ = loop_->controller().is_usable(sched::NodeId{0});
+    log_records();
+  }
+
+  void log_records() {
+    if (!options_.events || logged_ >= store_->durable()) return;
+    const Status read = store_->read(logged_ + 1, [&](const store::Entry& entry) -> Status {
+      const Result<control::Record> record = control::parse_record(entry.bytes);
+      if (record.ok() && !is_bookkeeping(record->kind)) options_.events(event_sentence(*record, *machine_));
+      return {};
+    });
+    logged_ = store_->durable();
+    if (!read.ok()) options_.log(read.error().text());
+  }
+
+  const ServeOptions& options_;
+  JournalClock clock_;
+  std::shared_ptr<const sched::Machine> machine_;
+  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<world::LocalWorld> world_;
+  std::unique_ptr<world::ControlLoop> loop_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<HttpServer> http_;
+  sched::Moment last_tick_{};
+  store::Sequence logged_ = 0;
+  bool stopping_ = false;
+  bool began_ = false;
+};
+
+}  // namespace
+
+Status run_server(const ServeOptions& options) {
+  Server server(options);
+  if (Status opened = server.open(); !opened.ok()) return opened;
+  return server.run();
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,30 @@
+// The process of `weft serve`: opens the journal, the engine and the socket, then turns the control loop until a signal
+// ends it. Jobs run on without it; the next start finds them again. Signals: SIGTERM and SIGINT stop it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/cluster.h"
+
+namespace weft::serve {
+
+struct ServeOptions {
+  std::shared_ptr<const model::Cluster> cluster;
+  std::string version;
+  std::string state_directory;  // created if missing; its parent must exist
+  std::string socket_path;
+  std::vector<std::string> helper;  // see world::LocalOptions
+  bool cgroups = true;
+  Duration start_timeout{};                      // 0: the controller's default
+  std::function<void(std::string_view)> log;     // one line: what an operator should know
+  std::function<void(std::string_view)> events;  // one line per journal record; null: none
+};
+
+// Returns when it was stopped by a signal, or with the error that prevents it from starting or continuing.
+[[nodiscard]] Status run_server(const ServeOptions& options);
+
+}  // namespace weft::serve
