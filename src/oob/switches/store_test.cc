@@ -1,4 +1,3 @@
-#include "base/human_format.h"
 #include "oob/switches/store.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "base/hash.h"
+#include "base/human_format.h"
 #include "base/random.h"
 #include "oob/durable/private_folder.h"
 
