@@ -34,9 +34,9 @@ std::string user_socket(const Io& io) {
 constexpr std::string_view kSystemSocket = "/run/weft/weft.sock";
 
 std::string find_socket(Context& context) {
-  const std::string given = context.arguments().value("socket");
+  std::string given = context.arguments().value("socket");
   if (!given.empty()) return given;
-  const std::string variable = context.io().environment("WEFT_SOCKET");
+  std::string variable = context.io().environment("WEFT_SOCKET");
   if (!variable.empty()) return variable;
   const std::string own = default_socket(context.io());
   return exists(own) ? own : (exists(std::string(kSystemSocket)) ? std::string(kSystemSocket) : own);

@@ -121,7 +121,7 @@ class WeftJobReader {
   // A path, absolute or from the submitter's directory ("./checkpoints"), or the mount path of a volume.
   [[nodiscard]] std::string directory_of(const Sourced<std::string>& volume) const {
     if (volume->starts_with("./")) {
-      const std::string path = context_.submitter.directory + volume->substr(1);
+      std::string path = context_.submitter.directory + volume->substr(1);
       if (is_absolute_path(path)) return path;
     }
     if (volume->starts_with("/") || volume->starts_with("./")) {
