@@ -11,6 +11,7 @@
 
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "cli/framework/command.h"
 #include "model/load.h"
@@ -198,7 +199,7 @@ TEST_F(CliTest, ManPageHasItsSections) {
     EXPECT_THAT(page.out, HasSubstr(section));
   }
   for (const cli::Command& command : cli::all_commands())
-    EXPECT_THAT(page.out, HasSubstr(".SS \"weft " + command.name));
+    EXPECT_THAT(page.out, HasSubstr(".SS \"weft " + replace_all(command.name, "-", "\\-")));
 }
 
 TEST_F(CliTest, GroffSetsTheManPageWithoutWarnings) {

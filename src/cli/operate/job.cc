@@ -16,9 +16,10 @@ Exit run_list(Context& context) {
   const Arguments& arguments = context.arguments();
   serve::Target target = target_of("/v1/jobs");
   if (arguments.has("all")) target.query.emplace_back("all", "1");
-  for (const char* name : {"user", "state", "limit"}) {
+  for (const char* name : {"user", "limit"}) {
     if (arguments.has(name)) target.query.emplace_back(name, arguments.value(name));
   }
+  if (arguments.has("status")) target.query.emplace_back("state", arguments.value("status"));
   return ServerClient(context).show(target);
 }
 
@@ -62,10 +63,10 @@ Command list_command() {
   command.usage = "[--all] [OPTIONS]";
   command.description = {"Jobs that have not ended, in the order of submission; with --all also those that have."};
   command.examples = {{"weft job list --watch", "Follow the jobs"},
-                      {"weft job list --state failed", "The jobs that failed"}};
-  command.options = {{.name = "all", .letter = 'a', .help = "also jobs that have ended"},
+                      {"weft job list --status failed", "The jobs that failed"}};
+  command.options = {{.name = "all", .help = "also jobs that have ended"},
                      {.name = "user", .value = "NAME", .help = "only jobs of this user"},
-                     {.name = "state", .value = "STATE", .help = "only jobs in this state, as the list shows it"},
+                     {.name = "status", .value = "STATE", .help = "only jobs in this state, as the list shows it"},
                      {.name = "limit", .value = "N", .help = "maximum number of ended jobs", .fallback = "200"},
                      watch_option(),
                      socket_option(),

@@ -36,7 +36,7 @@ Exit run_submit(Context& context) {
                                 : std::filesystem::absolute(directory, problem).lexically_normal().string();
   Value body = Value::map();
   body.set("text", *text).set("name", path == "-" ? "standard input" : path).set("directory", directory);
-  if (arguments.has("tenant")) body.set("tenant", arguments.value("tenant"));
+  if (arguments.has("account")) body.set("tenant", arguments.value("account"));
   const std::string key = arguments.has("key") ? arguments.value("key") : new_key();
   const ServerClient client(context);
   const Result<serve::HttpResponse> response = client.post("/v1/jobs", write_json_line(body), key, kRetry);
@@ -69,7 +69,7 @@ Command job_submit_command() {
                       {"weft job submit -q train.sbatch", "Print only the job's number"}};
   command.arguments = {{.name = "FILE", .help = "file to submit; - for standard input", .hint = Hint::file}};
   command.options = {
-      {.name = "tenant", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
+      {.name = "account", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
       {.name = "directory", .value = "DIR", .help = "working directory of the job", .fallback = "the current one"},
       {.name = "key",
        .value = "TEXT",

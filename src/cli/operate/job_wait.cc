@@ -174,7 +174,7 @@ Command drill_command() {
   command.examples = {{"weft drill run checkpoint --job 7", "Restore job 7"}};
   command.arguments = {
       {.name = "DRILL", .help = "what to prove", .choices = {{"checkpoint", "restore from a checkpoint"}}}};
-  command.options = {{.name = "job", .value = "JOB", .help = "number of the job"}, socket_option()};
+  command.options = {{.name = "job", .letter = 'j', .value = "JOB", .help = "number of the job"}, socket_option()};
   command.run = run_drill;
   return command;
 }

@@ -21,7 +21,7 @@ std::string event_line(Context& context, const serve::ServerEvent& event) {
 
 Exit run_watch(Context& context) {
   OptionReader reader(context.arguments());
-  const std::optional<std::int64_t> since = reader.integer("since", 0, INT64_MAX);
+  const std::optional<std::int64_t> since = reader.integer("record", 0, INT64_MAX);
   const std::optional<std::int64_t> job = reader.integer("job", 1, INT64_MAX);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const ServerClient client(context);
@@ -49,14 +49,14 @@ Command watch_command() {
   Command command;
   command.name = "watch";
   command.summary = "Print what happens, as the journal records it";
-  command.usage = "[--job JOB] [--since N] [OPTIONS]";
+  command.usage = "[--job JOB] [--record N] [OPTIONS]";
   command.description = {
       "One line per journal record, with its number, until Ctrl-C. Reconnects when the server restarts, and misses "
-      "nothing: --since continues after a record that was seen before."};
+      "nothing: --record continues after one that was seen before."};
   command.examples = {{"weft watch --job 7", "What happens to job 7"},
-                      {"weft watch --since 0 -o ndjson", "All records that are kept, for a program"}};
-  command.options = {{.name = "job", .value = "JOB", .help = "only this job"},
-                     {.name = "since", .value = "N", .help = "begin after this record", .fallback = "the last one"},
+                      {"weft watch --record 0 -o ndjson", "All records that are kept, for a program"}};
+  command.options = {{.name = "job", .letter = 'j', .value = "JOB", .help = "only this job"},
+                     {.name = "record", .value = "N", .help = "begin after this record", .fallback = "the last one"},
                      socket_option(),
                      output_option()};
   command.run = run_watch;
