@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 export JOBS
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-all bench validate fuzz fmt lint lint-all coverage clean help
+.PHONY: build run test test-all kubernetes bench validate fuzz fmt lint lint-all coverage clean help
 
 build: ## build the release executable, build/release/weft (what plain `make` does)
 	@scripts/build.sh release
@@ -19,6 +19,9 @@ test: ## everything a change must pass: format, layers, tests, sanitizers, clang
 
 test-all: ## make test and its long versions: whole-tree clang-tidy and ThreadSanitizer, large searches, long fuzzing
 	@scripts/test.sh all
+
+kubernetes: ## build the Kubernetes control plane that some tests start, into ~/.cache/weft (or WEFT_CACHE)
+	@scripts/kubernetes.sh
 
 bench: ## build and run the benchmarks
 	@scripts/bench.sh

@@ -7,7 +7,7 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim store world serve cli)
+set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim kube store world serve cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
 set(WEFT_PLAIN_MODULES design check cli)
@@ -75,13 +75,17 @@ weft_module(oob base model)
   weft_submodule(oob audit credentials bmc redfish manage)
   weft_submodule(oob rescue durable journal bmc console power switches)
 weft_module(bmcsim base oob)
+weft_module(kube base oob)
 weft_module(store base)
 weft_module(control base model sched lease)
-weft_module(world base sched lease store control)
+weft_module(world base sched lease kube store control)
   weft_submodule(world core)
   weft_submodule(world local core)
+  weft_submodule(world slurm core local)
   weft_submodule(world sim core)
-weft_module(serve base model config sched lease store control world)
+  weft_submodule(world gate core)
+  weft_submodule(world kube core local)
+weft_module(serve base model config oob sched lease kube store control world)
   weft_submodule(serve http)
   weft_submodule(serve submit)
   weft_submodule(serve api http submit)
@@ -102,7 +106,9 @@ weft_module_sources(oob SOURCES ${WEFT_RUNBOOKS_SOURCE} LINK CURL::libcurl OpenS
 if(WEFT_IPMI)
   weft_module_sources(oob LINK weft_freeipmi DEFINE WEFT_HAS_IPMI=1)
 endif()
+weft_module_sources(kube LINK CURL::libcurl OpenSSL::Crypto)
 weft_module_sources(store LINK weft_sqlite)
+weft_module_sources(world LINK CURL::libcurl nlohmann_json::nlohmann_json)
 weft_module_sources(serve LINK weft_boost)
 weft_module_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 

@@ -129,6 +129,8 @@ def main():
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--step-time", type=float, default=0.1, metavar="SECONDS")
     parser.add_argument("--checkpoint-steps", type=int, default=20, help="0: only on request")
+    parser.add_argument("--pause-step", type=int, default=-1, metavar="STEP", help="wait after it for --pause-file")
+    parser.add_argument("--pause-file", default="", metavar="FILE", help="what --pause-step waits for")
     options = parser.parse_args()
     signal.signal(signal.SIGUSR1, on_notice)
     print(f"rank {RANK} of {WORLD_SIZE}, process {os.getpid()}", flush=True)
@@ -148,6 +150,8 @@ def main():
         if DIRECTORIES and (asked or due):
             write_checkpoint(state, written)
             written += 1
+        while state["step"] == options.pause_step and not os.path.exists(options.pause_file):
+            time.sleep(0.02)
     print(f"rank {RANK} done", flush=True)
 
 

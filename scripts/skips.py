@@ -128,6 +128,13 @@ def can_make_cgroups():
     return False
 
 
+def has_kubernetes():
+    """The control plane that `make kubernetes` builds (scripts/kubernetes.sh, tests/kube_fixture.h)."""
+    cache = os.environ.get("WEFT_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
+    return os.access(os.path.join(cache, "kubernetes-1.20.2", "bin", "kube-apiserver"), os.X_OK)
+
+
 def is_present(prerequisite):
     """True when the prerequisite is here. False when it is not, or when only the test itself can tell."""
     kind, _, what = prerequisite.partition(" ")
@@ -138,7 +145,7 @@ def is_present(prerequisite):
     if kind == "python":
         return any(can_import(python, what) for python in ("/usr/bin/python3", "python3"))
     check = {"root": lambda: os.geteuid() == 0, "network namespaces": can_make_networks, "UDP port 623": can_listen,
-             "device files": can_make_devices, "mounts": can_mount, "writable cgroups": can_make_cgroups,
+             "make kubernetes": has_kubernetes, "device files": can_make_devices, "mounts": can_mount, "writable cgroups": can_make_cgroups,
              "/proc/sys": lambda: os.path.exists("/proc/sys/net")}.get(prerequisite)
     return check is not None and check()
 

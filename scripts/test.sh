@@ -99,6 +99,9 @@ run_tests() {
 }
 
 stage "dependencies" scripts/install-deps.sh test
+if [[ ${1:-} == all ]]; then
+  stage "kubernetes" scripts/kubernetes.sh
+fi
 stage "format" scripts/format.sh --check
 stage "layers" python3 tests/layers.py
 stage "draws" python3 tests/draws.py

@@ -63,14 +63,14 @@ class Operate : public ::testing::Test {
     fs::remove_all(root_, ignored);
   }
 
-  void start_server() {
+  void start_server(const char* start_timeout = "2m") {
     server_ = ::fork();
     if (server_ == 0) {
       const int log = ::open((root_ / "server.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
       ::dup2(log, STDOUT_FILENO);
       ::dup2(log, STDERR_FILENO);
       ::execl(weft_binary().c_str(), "weft", "serve", (root_ / "cluster.yaml").c_str(), "--state", state_.c_str(),
-              "--socket", socket().c_str(), "--start-timeout", "3s", "-v", nullptr);
+              "--socket", socket().c_str(), "--start-timeout", start_timeout, "-v", nullptr);
       ::_exit(127);
     }
   }
@@ -125,12 +125,22 @@ class Operate : public ::testing::Test {
     return json::parse(outcome.out)["job"];
   }
 
-  // A gang that trains for `steps` and writes a checkpoint every five.
-  std::string training(int nodes, int steps) const {
+  // A gang that trains for `steps` and writes a checkpoint every five. After `pause_step` it waits for the file `go`.
+  std::string training(int nodes, int steps, int pause_step = -1) const {
     return "job: 1\nname: tiny\ntenant: team-a\nnodes: " + std::to_string(nodes) + "\ncommand: [python3, " +
            source_dir() + "/examples/tiny_train.py, --steps, \"" + std::to_string(steps) +
-           "\", --step-time, \"0.03\", --checkpoint-steps, \"5\"]\ncheckpoint: {volumes: [" + (root_ / "a").string() +
+           "\", --step-time, \"0.03\", --checkpoint-steps, \"5\", --pause-step, \"" + std::to_string(pause_step) +
+           "\", --pause-file, " + (root_ / "go").string() + "]\ncheckpoint: {volumes: [" + (root_ / "a").string() +
            ", " + (root_ / "b").string() + "], notice: signal}\nrestart: {backoff: 100ms}\n";
+  }
+
+  // The processes of all ranks of a job that cannot end now.
+  std::map<int, pid_t> ranks(const std::string& number, std::size_t count) const {
+    for (;;) {
+      std::map<int, pid_t> found = ranks(number);
+      if (found.size() >= count) return found;
+      pause();
+    }
   }
 
   // Of the processes of a job: rank -> pid. A variable of its environment identifies them.
@@ -195,11 +205,11 @@ class Operate : public ::testing::Test {
 TEST_F(Operate, AGangSurvivesTheKillOfARank) {
   start_server();
   wait_ready();
-  const std::string number = submit(training(4, 60));
+  const std::string number = submit(training(4, 60, 12));
   wait_for_step(number, 10);
-  const std::map<int, pid_t> before = ranks(number);
-  ASSERT_EQ(before.size(), 4U);
+  const std::map<int, pid_t> before = ranks(number, 4);
   ASSERT_EQ(::kill(before.at(2), SIGKILL), 0);
+  put(root_ / "go", "");
   const ProcessOutcome waited = weft({"job", "wait", number});
   EXPECT_EQ(waited.code, 0) << waited.out << contents(root_ / "server.log");
   EXPECT_EQ(job(number)["attempt"], 2);
@@ -217,11 +227,9 @@ TEST_F(Operate, AGangSurvivesTheKillOfARank) {
 TEST_F(Operate, ADamagedCheckpointIsNotUsed) {
   start_server();
   wait_ready();
-  const std::string number = submit(training(2, 40));
+  const std::string number = submit(training(2, 40, 17));
   wait_for_step(number, 15);
-  const std::map<int, pid_t> frozen = ranks(number);
-  ASSERT_EQ(frozen.size(), 2U);
-  for (const auto& [rank, pid] : frozen) ::kill(pid, SIGSTOP);
+  const std::map<int, pid_t> paused = ranks(number, 2);
   std::map<std::string, fs::path> found;  // by name: step-000000000015
   for (const char* volume : {"a", "b"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root_ / volume)) {
@@ -235,7 +243,8 @@ TEST_F(Operate, ADamagedCheckpointIsNotUsed) {
   std::string bytes = contents(found.rbegin()->second);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   put(found.rbegin()->second, bytes);
-  for (const auto& [rank, pid] : frozen) ::kill(pid, SIGKILL);
+  for (const auto& [rank, pid] : paused) ::kill(pid, SIGKILL);
+  put(root_ / "go", "");
   EXPECT_EQ(weft({"job", "wait", number}).code, 0);
   const std::string history = events(number);
   EXPECT_THAT(history, HasSubstr("attempt 2 restores " + older));
@@ -250,7 +259,7 @@ TEST_F(Operate, TheServerIsKilledAtRandomMoments) {
   const char* text = std::getenv("WEFT_KILLS");
   const int kills = text != nullptr ? std::atoi(text) : 25;
   const int jobs = std::max(2, kills / 4);
-  start_server();
+  start_server("3s");
   wait_ready();
   const std::string name = "$WEFT_JOB_ID $WEFT_ATTEMPT $RANK";
   put(root_ / "marks.yaml",
@@ -264,7 +273,7 @@ TEST_F(Operate, TheServerIsKilledAtRandomMoments) {
   for (int i = 0; i < kills; ++i) {
     std::this_thread::sleep_for(std::chrono::microseconds(random.below(400'000)));
     EXPECT_EQ(stop_server(SIGKILL), 128 + SIGKILL) << contents(root_ / "server.log");
-    start_server();
+    start_server("3s");
   }
   submitter.join();
   std::vector<std::string> wait = {"job", "wait"};
@@ -339,14 +348,16 @@ TEST_F(Operate, AFullDiskLosesNothing) {
   EXPECT_EQ(job(running)["state"], "done");
 }
 
-TEST_F(Operate, ADrillRestoresTheCheckpoint) {
+TEST_F(Operate, ADrillRestoresOnOtherNodes) {
   start_server();
   wait_ready();
-  const std::string number = submit(training(2, 400));
+  const std::string number = submit(training(2, 100'000));
   wait_for_step(number, 5);
+  EXPECT_EQ(weft({"drill", "run", "checkpoint"}).code, 2);
   const ProcessOutcome drill = weft({"drill", "run", "checkpoint", "--job", number});
   EXPECT_EQ(drill.code, 0) << drill.out << drill.err;
-  EXPECT_THAT(drill.out, HasSubstr("attempt 2 restored step-"));
+  EXPECT_THAT(drill.out, HasSubstr("drill passed: attempt 2 restored step-"));
+  EXPECT_THAT(drill.out, HasSubstr("on train003, train004; attempt 1 had run on train001, train002"));
   EXPECT_EQ(weft({"job", "cancel", number, "--reason", "enough"}).code, 0);
   EXPECT_EQ(weft({"job", "wait", number}).code, 1);
   EXPECT_EQ(job(number)["state"], "canceled");
@@ -410,6 +421,31 @@ TEST_F(Operate, ExplainsAndControlsWaitingJobs) {
   EXPECT_EQ(contents(journal), bytes);
 }
 
+TEST_F(Operate, NodesAreReservedForMaintenance) {
+  start_server();
+  wait_ready();
+  const std::string number = submit(training(4, 100'000));
+  wait_for_step(number, 5);
+  EXPECT_EQ(weft({"node", "reserve", "fw", "train001", "--for", "1h", "--reason", "firmware"}).code, 0);
+  EXPECT_EQ(weft({"node", "reserve", "fw", "train002", "--for", "1h"}).code, 4);
+  EXPECT_EQ(weft({"node", "reserve", "odd", "train009", "--for", "1h"}).code, 2);
+  EXPECT_EQ(weft({"node", "reserve", "odd", "train001"}).code, 2);
+  EXPECT_EQ(weft({"node", "reserve", "odd", "train001", "--for", "500000w"}).code, 2);
+  EXPECT_EQ(weft({"node", "reserve", "odd", "train001", "--for", "1h", "--in", "15000w"}).code, 2);
+  EXPECT_EQ(weft({"node", "reserve", "odd/../name", "train001", "--for", "1h"}).code, 2);
+  EXPECT_THAT(weft({"node", "reservations"}).out, HasSubstr("firmware"));
+  for (;;) {  // the job moves away from the node
+    const json fields = job(number);
+    if (fields["attempt"] == 2 && fields["state"] == "running") break;
+    pause();
+  }
+  EXPECT_EQ(job(number)["nodes"], "train[002-005]");
+  EXPECT_THAT(weft({"node", "show", "train001"}).out, HasSubstr("fw"));
+  EXPECT_EQ(weft({"node", "unreserve", "fw"}).code, 0);
+  EXPECT_EQ(weft({"node", "unreserve", "fw"}).code, 2);
+  EXPECT_EQ(weft({"job", "cancel", number}).code, 0);
+}
+
 TEST_F(Operate, OtherUsersMayOnlyChangeTheirOwnJobs) {
   WEFT_NEEDS_ROOT();
   start_server();
@@ -439,6 +475,23 @@ TEST_F(Operate, OtherUsersMayOnlyChangeTheirOwnJobs) {
   EXPECT_EQ(weft({"job", "wait", theirs}).code, 0) << contents(root_ / "server.log");
   EXPECT_EQ(as_other({"job", "logs", theirs}).out, "nobody\n");
   EXPECT_EQ(weft({"job", "cancel", number}).code, 0);
+}
+
+TEST_F(Operate, EnginesNeedTheirFiles) {
+  const std::string absent = (root_ / "none").string();
+  const auto refused = [&](std::vector<std::string> more, const std::string& text) {
+    std::vector<std::string> words = {"serve", (root_ / "cluster.yaml").string(), "--state", state_.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessOutcome outcome = weft(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_FALSE(fs::exists(state_));
+  };
+  refused({"--engine", "slurm", "--slurm-conf", absent}, absent + " cannot be read: No such file or directory");
+  refused({"--engine", "slurm", "--slurm-token", absent}, "--slurm-token");
+  refused({"--engine", "kubernetes", "--image", "x", "--kubeconfig", absent}, "--kubeconfig");
+  refused({"--engine", "kubernetes"}, "--image");
+  refused({"--image", "x"}, "needs --engine kubernetes");
 }
 
 TEST_F(Operate, InvalidRequests) {

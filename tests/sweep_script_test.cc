@@ -37,8 +37,18 @@ TEST(SweepScript, EveryPointRunsOnce) {
   sweep.points = 2'500;  // three per task
   sweep.command = {"echo"};
   const std::string script = workload::slurm_sweep_script(sweep);
-  EXPECT_EQ(task_of(script, 0), "--point 0\n--point 1\n--point 2\n");
-  EXPECT_EQ(task_of(script, 833), "--point 2499\n");
+  EXPECT_EQ(task_of(script, 0), "--point 0-2\n");
+  EXPECT_EQ(task_of(script, 833), "--point 2499-2499\n");
+}
+
+TEST(SweepScript, OnlyTasksOfMissingPoints) {
+  workload::SlurmSweep sweep;
+  sweep.points = 8;
+  sweep.missing = {0, 1, 2, 5, 7};
+  EXPECT_NE(workload::slurm_sweep_script(sweep).find("#SBATCH --array=0-2,5,7%16\n"), std::string::npos);
+  sweep.points = 2'500;
+  sweep.missing = {0, 2, 3, 2'499};
+  EXPECT_NE(workload::slurm_sweep_script(sweep).find("#SBATCH --array=0-1,833%16\n"), std::string::npos);
 }
 
 }  // namespace

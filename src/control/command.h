@@ -5,11 +5,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "control/ids.h"
 #include "control/job_spec.h"
+#include "lease/lease.h"
 #include "sched/machine/moment.h"
 #include "sched/machine/resources.h"
 
@@ -64,6 +66,8 @@ struct CordonNode {
   SessionId session = 0;
   sched::NodeId node{};
   bool cordon = true;
+  // Watch mode: also ask the engine to move its own jobs away from the node. Jobs that it cannot move run on.
+  bool evict = false;
 };
 
 // Power cycle through the BMC: off, verified off, on.
@@ -80,8 +84,26 @@ struct ValidateNode {
   sched::NodeId node{};
 };
 
+// An order of a lease to an engine's side of a node. Every kind may be repeated. A gate obeys only the boot that is
+// named, and no term before the greatest that it has seen.
+enum class LeaseOrderKind : std::uint8_t {
+  cordon,  // the engine places nothing new there; what runs continues and the gate stays as it is
+  close,   // cordon, and the gate opens no epoch up to this one again
+  open     // the gate opens under this epoch, and the lease's cordon is removed
+};
+[[nodiscard]] std::string_view to_text(LeaseOrderKind kind);
+struct LeaseOrder {
+  OperationId operation = 0;
+  Term term = 0;
+  sched::NodeId node{};
+  lease::LeaseOwner engine = lease::LeaseOwner::none;
+  LeaseOrderKind kind = LeaseOrderKind::cordon;
+  lease::LeaseEpoch epoch = 0;
+  BootId boot = 0;  // of the gate
+};
+
 using Command = std::variant<StartAttempt, StopAttempt, RequestCheckpoint, VerifyCheckpoint, QueryInventory, CordonNode,
-                             PowerCycle, ValidateNode>;
+                             PowerCycle, ValidateNode, LeaseOrder>;
 
 // One line for logs: "start 12.1 on 4 nodes".
 [[nodiscard]] std::string describe(const Command& command);

@@ -13,12 +13,17 @@ Controller::Controller(std::shared_ptr<const sched::Machine> machine, Controller
     : Controller(ControlState(std::move(machine)), std::move(options)) {}
 
 Controller::Controller(ControlState state, ControllerOptions options)
-    : state_(std::move(state)), options_(std::move(options)), heard_(state_.node_count()), now_(state_.now()) {
+    : state_(std::move(state)),
+      options_(std::move(options)),
+      heard_(state_.node_count()),
+      lease_heard_(state_.node_count()),
+      now_(state_.now()) {
   // A resize restarts a job with another number of tasks; it is not worth the restart while the job runs well.
   options_.policy.elastic = false;
   options_.policy.defragment = false;
   for (const auto& [number, job] : state_.jobs()) {
     if (job.current) active_.insert(number);
+    if (job.drill && job.drill->result == DrillResult::pending) drilling_.insert(number);
   }
 }
 
@@ -41,6 +46,7 @@ bool Controller::emit(Step& step, Record record) {
     if (error_.empty()) error_ = applied.error().text();
     return false;
   }
+  if (record.job != 0) touched_.push_back(record.job);
   step.records.push_back(std::move(record));
   return true;
 }
@@ -62,9 +68,12 @@ void Controller::build_scheduler() {
     heard_[n].usable = is_usable(node);
     if (!heard_[n].usable) scheduler_->node_down(node, now_);
   }
+  plan_outages();
   for (const auto& [number, job] : state_.jobs()) {
     sched::Job shape = job.spec->shape;
     shape.submitted = job.submitted;
+    shape.excluded = excluded_nodes(job);
+    std::sort(shape.excluded.begin(), shape.excluded.end());
     const sched::JobId id =
         job.current ? scheduler_->adopt(std::move(shape), {job.current->slots}, job.current->charge, job.queued,
                                         std::max(job.current->placed, job.current->running), now_)
@@ -83,12 +92,20 @@ void Controller::build_scheduler() {
 void Controller::begin(sched::Moment now, Step& step) {
   now_ = began_ = std::max(now, state_.now());
   term_ = std::max(term_ + 1, static_cast<Term>(now_.count()));
+  if (state_.format() < options_.journal_format &&
+      !has(Defect::no_format_record)) {  // before anything that earlier versions cannot read
+    Record format = record(RecordKind::format);
+    format.value = options_.journal_format;
+    emit(step, std::move(format));
+  }
   for (Heard& heard : heard_) heard.listed = false;
+  lease_heard_.assign(state_.node_count(), {});
   step.commands.emplace_back(QueryInventory{term_});
   queried_ = now_;
   build_scheduler();
   // An operation without an outcome is ambiguous: it is observed, not repeated, except where repetition has no effect.
   const std::set<JobNumber> active = active_;
+  touched_.insert(touched_.end(), active.begin(), active.end());
   for (const JobNumber number : active) {
     const Job& job = *state_.find_job(number);
     if (job.state == JobState::stopping) send_stop(job, job.current->cause, job.current->cause_text, step);
@@ -113,6 +130,7 @@ void Controller::begin(sched::Moment now, Step& step) {
                             session->step == SessionStep::validate;
     if (repeatable) move_session(node, session->step, "the controller restarted", step);
   }
+  begin_leases(step);
 }
 
 void Controller::handle(const Event& event, sched::Moment now, Step& step) {
@@ -127,11 +145,14 @@ void Controller::on(const Tick&, Step& step) {
     check_node(static_cast<sched::NodeId>(n), step);
     unlisted = unlisted || !heard_[n].listed || !heard_[n].foreign.empty();
   }
-  const Duration period = unlisted ? options_.stale_after / 2 : options_.inventory_period;
+  const Duration period = has(Defect::rare_inventory) ? sched::seconds(36'000)
+                          : unlisted                  ? options_.stale_after / 2
+                                                      : options_.inventory_period;
   if (now_ - queried_ >= period) {
     queried_ = now_;
     step.commands.emplace_back(QueryInventory{term_});
   }
+  check_reservations(step);
   check_breaker(step);
   for (std::size_t n = 0; n < state_.node_count(); ++n) {
     const auto node = static_cast<sched::NodeId>(n);
@@ -141,12 +162,10 @@ void Controller::on(const Tick&, Step& step) {
       open_session(node, step);
     }
   }
+  check_leases(step);
   save_tenant_use(step);
-  const std::set<JobNumber> active = active_;
-  for (const JobNumber number : active) {
-    if (const Job* job = state_.find_job(number); job != nullptr && job->current) check_deadlines(*job, step);
-    advance(number, step);
-  }
+  check_drills(step);
+  check_jobs(step);
 }
 
 void Controller::on(const CommandReply& reply, Step& step) {

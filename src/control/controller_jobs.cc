@@ -32,6 +32,8 @@ AttemptEnd classify(const Job& job) {
     case StopCause::preempted:
     case StopCause::drained:
     case StopCause::drill:
+    case StopCause::reserved:
+    case StopCause::moved:
       return AttemptEnd::preempted;
     case StopCause::node_lost:
     case StopCause::timeout:
@@ -88,9 +90,19 @@ void Controller::start_placed(const Job& job, Step& step) {
     return;
   }
   for (const Part& part : job.current->parts) {
+    const LeaseOwner owner = state_.node(part.node).lease.owner;
+    if (uses_leases() && owner != engine_of(*job.spec)) {
+      unplace(job, fmt::format("{} is leased to {}", state_.machine().node(part.node).name, lease::to_text(owner)),
+              step);
+      return;
+    }
     if (is_usable(part.node) && state_.node(part.node).boot == part.boot) continue;
     unplace(job, fmt::format("{} is not available: {}", state_.machine().node(part.node).name, why_unusable(part.node)),
             step);
+    return;
+  }
+  if (const std::string conflict = why_reserved(job); !conflict.empty()) {
+    unplace(job, conflict, step);
     return;
   }
   if (!state_.can_claim(job)) return;  // until the attempt before on these GPUs is sealed
@@ -231,6 +243,7 @@ void Controller::end_attempt(const Job& job, Step& step) {
   if (next == JobState::canceled && job.state != JobState::stopping) next = JobState::failed;
   ended.key = to_text(next);
   const JobNumber number = job.number;
+  judge_drill(job, end, ended.text, step);
   if (!emit(step, std::move(ended))) return;
   active_.erase(number);
   if (is_final(next)) {
@@ -260,6 +273,7 @@ void Controller::requeue(JobNumber number, AttemptEnd end, StopCause cause, Step
     return;
   }
   scheduler_->stopped(id, now_);
+  scheduler_->exclude(id, excluded_nodes(job), now_);
   if (too_many) {
     Record held = record(RecordKind::job_held);
     held.job = number;
@@ -334,9 +348,12 @@ void Controller::on(const Inventory& inventory, Step& step) {
   for (const NodeInventory& node : inventory.nodes) {
     if (sched::index_of(node.node) >= state_.node_count()) continue;
     const BootId known = state_.node(node.node).boot;
-    if (node.boot != known && state_.node(node.node).boots.contains(node.boot)) continue;  // stale
-    note_boot(node.node, node.boot, step);
     Heard& heard = heard_[sched::index_of(node.node)];
+    // A journal that lost records may take a late report of an earlier boot for a new boot. The node's own answer to
+    // this controller, observed after that, corrects it.
+    const bool proven = node.term == term_ && inventory.observed > heard.booted;
+    if (node.boot != known && state_.node(node.node).boots.contains(node.boot) && !proven) continue;  // stale
+    note_boot(node.node, node.boot, step, proven);
     if (node.term > term_) term_ = node.term + 1;  // the journal lost the last term, and the clock was set back
     heard.listed = heard.listed || node.term == term_;
     std::erase_if(heard.foreign, [&](const AttemptName& name) {
@@ -346,8 +363,28 @@ void Controller::on(const Inventory& inventory, Step& step) {
     for (const AttemptName& name : node.running) {
       on(PartReport{name, node.node, node.boot, PartPhase::running, false, 0, {}, inventory.observed}, step);
     }
+    if (node.term == term_) stop_lost_starts(node, step);
   }
   vanish(inventory, step);
+}
+
+// Starts that were sent before the controller restarted, to a node that does not run them: it refuses earlier terms, so
+// they will not begin. There is no need to wait for the start timeout.
+void Controller::stop_lost_starts(const NodeInventory& node, Step& step) {
+  const std::set<JobNumber> jobs = state_.jobs_on(node.node);
+  for (const JobNumber number : jobs) {
+    const Job* job = state_.find_job(number);
+    if (job == nullptr || job->state != JobState::starting || job->current->sent >= began_) continue;
+    const Part* part = job->current->find(node.node);
+    const AttemptName name{number, job->current->number};
+    if (part->sealed || part->running || part->boot != node.boot ||
+        std::find(node.running.begin(), node.running.end(), name) != node.running.end()) {
+      continue;
+    }
+    stop_attempt(
+        *job, StopCause::timeout,
+        fmt::format("the controller restarted before {} had started it", state_.machine().node(node.node).name), step);
+  }
 }
 
 // A part that was seen running and is missing from a list: lists may be stale or partial, so it takes two of them, and
@@ -400,6 +437,7 @@ void Controller::on(const CheckpointWritten& report, Step& step) {
     written.until = sched::Moment(std::max<std::int64_t>(0, report.took.count()));
     if (!emit(step, std::move(written))) return;
     scheduler_->checkpointed(ids_.at(report.name.job), now_);
+    if (report.step > job->current->step) prove_drill(*job, step);
   }
   if (job->state == JobState::checkpointing && report.observed >= job->current->stopped) {
     send_stop(*job, job->current->cause, job->current->cause_text, step);
@@ -417,7 +455,8 @@ void Controller::on(const CheckpointVerified& report, Step& step) {
   outcome.operation = report.operation;
   outcome.code = static_cast<std::uint8_t>(report.readable ? OperationEnd::succeeded : OperationEnd::transient);
   emit(step, std::move(outcome));
-  if (!report.readable) {  // no answer is not "no checkpoint": the job waits and asks again
+  if (!report.readable &&
+      !has(Defect::unreadable_is_empty)) {  // no answer is not "no checkpoint": the job waits and asks again
     unplace(*job, "a checkpoint volume cannot be read: " + report.rejected, step);
     scheduler_->hold(ids_.at(name.job), now_ + sched::seconds(60), now_);
     return;
@@ -427,7 +466,56 @@ void Controller::on(const CheckpointVerified& report, Step& step) {
   chosen.note = report.path;
   chosen.value = report.step;
   chosen.key = report.rejected;
-  if (emit(step, std::move(chosen))) advance(name.job, step);
+  if (!emit(step, std::move(chosen))) return;
+  if (report.checkpoint.empty() && job->drill && job->drill->result == DrillResult::pending) {
+    end_drill(*job, DrillResult::failed, "no intact checkpoint: " + report.rejected, step);
+  }
+  advance(name.job, step);
+}
+
+// The jobs that changed since the last tick and those with a deadline, in the order of their numbers: nothing happens
+// to the others.
+void Controller::check_jobs(Step& step) {
+  std::vector<JobNumber> due = std::exchange(touched_, {});
+  for (auto next = deadlines_.begin(); next != deadlines_.end() && next->first <= now_; ++next) {
+    due.push_back(next->second);
+  }
+  std::sort(due.begin(), due.end());
+  due.erase(std::unique(due.begin(), due.end()), due.end());
+  std::erase_if(due, [&](JobNumber number) {
+    if (const auto known = deadline_of_.find(number); known != deadline_of_.end()) {
+      deadlines_.erase({known->second, number});
+      deadline_of_.erase(known);
+    }
+    return !active_.contains(number);
+  });
+  for (const JobNumber number : due) {
+    if (const Job* job = state_.find_job(number); job != nullptr && job->current) check_deadlines(*job, step);
+    advance(number, step);
+    const Job* const job = state_.find_job(number);
+    const sched::Moment next = job != nullptr && job->current ? next_deadline(*job) : sched::kNever;
+    if (next == sched::kNever) continue;
+    deadlines_.emplace(next, number);
+    deadline_of_[number] = next;
+  }
+}
+
+// The earliest moment at which check_deadlines() or advance() does something, if the job does not change before it.
+sched::Moment Controller::next_deadline(const Job& job) const {
+  const Attempt& attempt = *job.current;
+  const Duration grace = job.spec->shape.grace;
+  switch (job.state) {
+    case JobState::starting:
+      return attempt.sent + options_.start_timeout;
+    case JobState::running:
+      return job.spec->shape.limit == sched::kUnlimited ? sched::kNever : attempt.running + job.spec->shape.limit;
+    case JobState::checkpointing:
+      return attempt.stopped + grace / 2;
+    case JobState::stopping:
+      return attempt.stopped + grace + options_.stop_repeat;
+    default:
+      return {};  // placed: it waits for other objects, which do not tell it
+  }
 }
 
 void Controller::check_deadlines(const Job& job, Step& step) {

@@ -20,8 +20,10 @@ std::size_t limit_of(double share, std::size_t nodes) {
 std::string Controller::why_unusable(sched::NodeId id) const {
   const Node& node = state_.node(id);
   if (node.drained) return fmt::format("drained by {}: {}", node.drained_by, node.drain_reason);
+  if (is_in_maintenance(id)) return describe_maintenance(id);
   if (node.session) return fmt::format("in repair session {} ({})", node.session->id, to_text(node.session->step));
   if (node.cordoned) return "cordoned by " + node.cordon_owner;
+  if (std::string blocked = why_lease_blocks(id); !blocked.empty()) return blocked;
   if (heard_[sched::index_of(id)].at == sched::Moment() && !has(Defect::unknown_is_healthy)) {
     return "not reported since the controller started";
   }
@@ -45,17 +47,20 @@ void Controller::update_usable(sched::NodeId node) {
   usable ? scheduler_->node_up(node, now_) : scheduler_->node_down(node, now_);
 }
 
-void Controller::note_boot(sched::NodeId id, BootId boot, Step& step) {
+void Controller::note_boot(sched::NodeId id, BootId boot, Step& step, bool proven) {
   if (boot == 0) return;
   const Node& node = state_.node(id);
   if (boot == node.boot) return;
-  const bool stale = node.boots.contains(boot);  // of an earlier boot: a late report or a source that is stuck
+  const bool stale =
+      node.boots.contains(boot) && !proven;  // of an earlier boot: a late report or a source that is stuck
   if (stale && !has(Defect::old_boot)) return;
   if (!stale) {
     Record booted = record(RecordKind::node_boot);
     booted.node = id;
     booted.boots = {boot};
     if (!emit(step, std::move(booted))) return;
+    heard_[sched::index_of(id)].booted = now_;
+    lease_heard_[sched::index_of(id)].gate.reset();  // it starts closed
   }
   const std::set<JobNumber> jobs = state_.jobs_on(id);
   for (const JobNumber number : jobs) {  // a process does not survive a boot
@@ -93,8 +98,10 @@ void Controller::on(const NodeReport& report, Step& step) {
   const bool first = heard.at == sched::Moment();
   if (report.boot != 0) heard.at = report.observed;  // a BMC's report about a dead node is not a sign of life
   if (report.health == Health::fatal) heard.last_fatal = report.observed;
+  heard.work = report.work;
   set_health(report.node, report.health, report.signal, report.observed, step);
   if (first) update_usable(report.node);
+  check_proposal(report.node, step);
   if (report.health == Health::fatal && !node.session) open_session(report.node, step);
 }
 
@@ -107,6 +114,7 @@ void Controller::check_node(sched::NodeId id, Step& step) {
     set_health(id, Health::unknown, "no report", now_, step);
   }
   remove_leftover_cordon(id, step);
+  check_proposal(id, step);
 }
 
 // A cordon that was executed late, after its session had ended, would keep the node out of service permanently.
@@ -114,6 +122,7 @@ void Controller::remove_leftover_cordon(sched::NodeId id, Step& step) {
   const Node& node = state_.node(id);
   Heard& heard = heard_[sched::index_of(id)];
   if (!node.cordoned || now_ - heard.removal < sched::seconds(60)) return;
+  if (!options_.stages.allows(Stage::quarantine, id)) return;
   const bool ours = node.cordon_owner.starts_with("weft:") || has(Defect::cordon_without_owner);
   if (!ours || (node.session && (mark_of(node.session->id) == node.cordon_owner || has(Defect::cordon_without_owner))))
     return;
@@ -140,7 +149,9 @@ std::string Controller::breaker_refuses(sched::NodeId id) const {
     of_rack += same_rack ? 1 : 0;
     of_pool += same_pool ? 1 : 0;
     const auto& session = state_.node(other).session;
-    if (!session || (has(Defect::breaker_forgets) && session->opened < began_)) continue;
+    const bool forgotten = session && has(Defect::breaker_forgets) && session->opened < began_;
+    // Proposals count as well: they say what would be done, and it would be limited.
+    if (forgotten || (!session && (!state_.node(other).proposal || other == id))) continue;
     ++total;
     in_rack += same_rack ? 1 : 0;
     in_pool += same_pool ? 1 : 0;
@@ -149,24 +160,75 @@ std::string Controller::breaker_refuses(sched::NodeId id) const {
   if (total >= limit_of(limits.total, state_.node_count())) return fmt::format("{} nodes are in repair", total);
   if (in_rack >= limit_of(limits.rack, of_rack)) return fmt::format("{} nodes of the rack are in repair", in_rack);
   if (in_pool >= limit_of(limits.pool, of_pool)) return fmt::format("{} nodes of the pool are in repair", in_pool);
+  return tenant_limit_reached(id);
+}
+
+std::set<std::string> Controller::tenants_on(sched::NodeId id) const {
+  std::set<std::string> tenants;
+  for (const JobNumber number : state_.jobs_on(id)) {
+    const std::string& tenant = state_.find_job(number)->spec->shape.tenant;
+    if (!tenant.empty()) tenants.insert(tenant);
+  }
+  return tenants;
+}
+
+// The nodes of a tenant are those that its jobs use, and those taken from under them.
+std::string Controller::tenant_limit_reached(sched::NodeId id) const {
+  if (has(Defect::breaker_ignores_tenant)) return {};
+  for (const std::string& tenant : tenants_on(id)) {
+    std::set<sched::NodeId> nodes;
+    for (const JobNumber number : active_) {
+      const Job& job = *state_.find_job(number);
+      if (job.spec->shape.tenant != tenant || job.current->starts == 0) continue;
+      for (const Part& part : job.current->parts) {
+        if (!part.sealed) nodes.insert(part.node);
+      }
+    }
+    std::size_t out = 0;
+    for (std::size_t n = 0; n < state_.node_count(); ++n) {
+      const auto& session = state_.node(static_cast<sched::NodeId>(n)).session;
+      if (!session || std::find(session->tenants.begin(), session->tenants.end(), tenant) == session->tenants.end())
+        continue;
+      nodes.insert(static_cast<sched::NodeId>(n));
+      ++out;
+    }
+    if (out >= limit_of(options_.breaker.tenant, nodes.size()))
+      return fmt::format("{} of {} nodes of tenant {} are in repair", out, nodes.size(), tenant);
+  }
   return {};
+}
+
+std::string Controller::why_not_repaired(sched::NodeId id) const {
+  const Node& node = state_.node(id);
+  if (node.health != Health::fatal || node.session) return {};
+  if (!options_.repair) return "automatic repair is off";
+  if (node.drained || node.cordoned || is_in_maintenance(id)) return why_unusable(id);
+  return breaker_refuses(id);
 }
 
 void Controller::open_session(sched::NodeId id, Step& step) {
   const Node& node = state_.node(id);
   if (!options_.repair || node.session || node.drained) return;
+  if (is_in_maintenance(id) && !has(Defect::power_in_maintenance)) return;  // people work there
   if (node.cordoned) return;                                                // someone else is at work there
   if (node.observed <= node.settled && !has(Defect::old_evidence)) return;  // it belongs to a session that has ended
   // Only what was observed since the controller started: how long it was down is not known if the clock was set back.
   const sched::Moment fresh = has(Defect::old_evidence) ? node.observed : heard_[sched::index_of(id)].last_fatal;
   if ((fresh == sched::Moment() || now_ - fresh > options_.evidence_age) && !has(Defect::old_evidence)) return;
   if (!breaker_refuses(id).empty()) return;
+  if (!options_.stages.allows(Stage::quarantine, id)) {
+    if (state_.format() >= 3) propose(id, Stage::quarantine, node.signal, step);
+    return;
+  }
   Record opened = record(RecordKind::session_opened);
   opened.node = id;
   opened.session = state_.last_session() + 1;
   opened.operation = next_operation();
   opened.text = node.signal;
   opened.until = fresh;
+  if (state_.format() >= 2) {
+    for (const std::string& tenant : tenants_on(id)) opened.key += (opened.key.empty() ? "" : "\n") + tenant;
+  }
   CordonNode cordon{opened.operation, opened.session, id, true};
   if (!emit(step, std::move(opened))) return;
   update_usable(id);
@@ -231,6 +293,7 @@ void Controller::drain_node(sched::NodeId id, Step& step) {
     close_session(id, SessionEnd::superseded, "the cordon was removed by someone else", step);
     return;
   }
+  if (is_in_maintenance(id) && !has(Defect::power_in_maintenance)) return;  // until its end, or the deadline
   const std::set<JobNumber> jobs = state_.jobs_on(id);
   for (const JobNumber number : jobs) {
     const Job* job = state_.find_job(number);
@@ -243,12 +306,15 @@ void Controller::drain_node(sched::NodeId id, Step& step) {
     move_session(id, SessionStep::validate, "healthy again", step);
     return;
   }
+  if (waits_for_engine_jobs(id, step)) return;
   const bool waited = now_ - node.session->since > options_.stop_repeat * 2;
   if (!state_.jobs_on(id).empty() && !waited) return;
   const bool fresh = heard.last_fatal != sched::Moment() && now_ - heard.last_fatal <= options_.evidence_age;
   const bool ignores_age = has(Defect::stale_evidence_power) && waited;
-  if ((node.health == Health::fatal && fresh) || ignores_age)
-    move_session(id, SessionStep::remediate, "power cycle", step);
+  if ((node.health != Health::fatal || !fresh) && !ignores_age) return;
+  if (options_.stages.allows(Stage::repair, id)) return move_session(id, SessionStep::remediate, "power cycle", step);
+  move_session(id, SessionStep::person, "power cycle is not enabled", step);
+  propose(id, Stage::repair, node.session->cause, step);
 }
 
 void Controller::advance_session(sched::NodeId id, Step& step) {
@@ -337,8 +403,9 @@ void Controller::on(const CordonReport& report, Step& step) {
 void Controller::check_breaker(Step& step) {
   std::size_t silent = 0;
   for (std::size_t n = 0; n < state_.node_count(); ++n) {
-    const Node& node = state_.node(static_cast<sched::NodeId>(n));
-    silent += node.boot != 0 && node.health == Health::unknown ? 1 : 0;
+    const auto id = static_cast<sched::NodeId>(n);
+    const Node& node = state_.node(id);
+    silent += node.boot != 0 && node.health == Health::unknown && !is_in_maintenance(id) ? 1U : 0U;
   }
   const double limit = options_.breaker.disappearance * static_cast<double>(state_.node_count());
   const bool many = silent >= 3 && static_cast<double>(silent) > limit;

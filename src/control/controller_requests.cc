@@ -1,40 +1,47 @@
 // Requests of users: submit, cancel, hold, release, drain, resume.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/random.h"
+#include "control/answers.h"
 #include "control/controller.h"
 
 namespace weft::control {
-namespace {
-
-Answer refuse(const Request& request, ErrorCode code, std::string text) {
-  return {request.id, false, code, request.job, std::move(text)};
-}
-
-Answer accept(const Request& request, JobNumber job, std::string text) {
-  return {request.id, true, ErrorCode::internal, job, std::move(text)};
-}
-
-}  // namespace
-
 void Controller::on(const Request& request, Step& step) {
   if (sched::index_of(request.node) >= state_.node_count()) {
     step.answers.push_back(refuse(request, ErrorCode::not_found, "the cluster has no such node"));
     return;
   }
   using Handler = Answer (Controller::*)(const Request&, Step&);
-  static constexpr Handler kHandlers[] = {&Controller::submit,  &Controller::cancel,     &Controller::hold,
-                                          &Controller::release, &Controller::drain,      &Controller::resume,
-                                          &Controller::drill,   &Controller::confirm_off};
+  static constexpr Handler kHandlers[] = {&Controller::submit,    &Controller::cancel,      &Controller::hold,
+                                          &Controller::release,   &Controller::drain,       &Controller::resume,
+                                          &Controller::drill,     &Controller::confirm_off, &Controller::reserve,
+                                          &Controller::unreserve, &Controller::move_lease};
   step.answers.push_back((this->*kHandlers[static_cast<std::size_t>(request.kind)])(request, step));
+}
+
+bool Controller::is_same_job(JobNumber number, const JobSpec& spec) const {
+  if (const Job* job = state_.find_job(number)) return to_text(*job->spec) == to_text(spec);
+  const EndedJob* ended = state_.find_ended(number);
+  return ended == nullptr || ended->content == 0 || ended->content == hash64(to_text(spec));
 }
 
 Answer Controller::submit(const Request& request, Step& step) {
   if (const std::string problem = problem_of(request.spec); !problem.empty()) {
     return refuse(request, ErrorCode::invalid_input, problem);
   }
+  if (request.spec.engine != LeaseOwner::none && !options_.engines.empty() &&
+      std::find(options_.engines.begin(), options_.engines.end(), request.spec.engine) == options_.engines.end()) {
+    return refuse(request, ErrorCode::invalid_input,
+                  fmt::format("this server has no engine {}", lease::to_text(request.spec.engine)));
+  }
   if (!request.key.empty() && !has(Defect::ignore_key)) {
     const JobNumber before = state_.find_key(request.user, request.key);
-    if (before != 0) return accept(request, before, "already submitted");
+    if (before != 0 && is_same_job(before, request.spec)) return accept(request, before, "already submitted");
+    if (before != 0) {
+      return refuse(request, ErrorCode::conflict, fmt::format("the key was used for another job, number {}", before));
+    }
   }
   Record submitted = record(RecordKind::job_submitted);
   submitted.job = state_.last_job() + 1;
@@ -45,6 +52,7 @@ Answer Controller::submit(const Request& request, Step& step) {
   if (!emit(step, std::move(submitted))) return refuse(request, ErrorCode::internal, error_);
   sched::Job shape = request.spec.shape;
   shape.submitted = now_;
+  add_foreign_nodes(request.spec, shape.excluded);
   ids_[number] = scheduler_->submit(std::move(shape), now_);
   numbers_.push_back(number);
   return accept(request, number, "submitted");
@@ -142,20 +150,8 @@ Answer Controller::confirm_off(const Request& request, Step& step) {
   for (const JobNumber job : jobs) {
     seal(job, request.node, PartEnd::off, 0, fmt::format("{} verified that the node is off", request.user), step);
   }
+  advance_lease(request.node, step);
   return accept(request, 0, fmt::format("{} jobs released from the node", jobs.size()));
-}
-
-Answer Controller::drill(const Request& request, Step& step) {
-  const Job* job = state_.find_job(request.job);
-  if (job == nullptr) return refuse(request, ErrorCode::not_found, "there is no such job");
-  if (job->state != JobState::running) {
-    return refuse(request, ErrorCode::conflict,
-                  fmt::format("the job is {}; a drill needs a running one", to_text(job->state)));
-  }
-  if (job->spec->checkpoint.volumes.empty())
-    return refuse(request, ErrorCode::refused, "the job writes no checkpoints");
-  stop_attempt(*job, StopCause::drill, fmt::format("checkpoint drill by {}", request.user), step, true);
-  return accept(request, request.job, "stopping with a checkpoint; the next attempt restores it");
 }
 
 }  // namespace weft::control

@@ -7,6 +7,7 @@ namespace weft::control {
 
 void Controller::decide(sched::Moment now, Step& step) {
   now_ = std::max({now, state_.now(), now_});
+  apply_lease_changes();
   const sched::Decisions decisions = scheduler_->decide(now_);
   for (const sched::Preempt& preempt : decisions.preempts) {
     const JobNumber number = numbers_[sched::index_of(preempt.victim)];
@@ -25,11 +26,11 @@ void Controller::decide(sched::Moment now, Step& step) {
     if (emit(step, std::move(placed))) advance(number, step);
   }
   // Ended jobs stay in the scheduler's tables until it is rebuilt, at a cost proportional to the live jobs.
-  const bool mostly_ended = numbers_.size() > 10'000 + 4 * ids_.size();
+  if (numbers_.size() <= 10'000 + 4 * ids_.size()) return;
   const bool stopping = std::any_of(active_.begin(), active_.end(), [&](JobNumber number) {
     return scheduler_->record(ids_.at(number)).phase == sched::JobPhase::stopping;
   });
-  if (mostly_ended && !stopping) build_scheduler();
+  if (!stopping) build_scheduler();
 }
 
 void Controller::save_tenant_use(Step& step) {

@@ -9,97 +9,10 @@
 #include "base/file.h"
 #include "base/test_places.h"
 #include "control/checkpoint_interval.h"
+#include "control/controller_test_support.h"
 
 namespace weft::control {
 namespace {
-
-sched::Moment at(std::int64_t seconds) { return sched::Moment(seconds * 1'000'000'000); }
-
-std::shared_ptr<const sched::Machine> machine_of(std::uint32_t count) {
-  std::vector<sched::NodeShape> nodes;
-  std::vector<sched::NodeLabels> labels;
-  for (std::uint32_t n = 0; n < count; ++n) {
-    sched::NodeShape shape;
-    shape.name = "n" + std::to_string(n);
-    shape.cpu = 64'000;
-    shape.memory_mib = 1 << 20;
-    shape.gpus = 8;
-    shape.model = 0;
-    nodes.push_back(shape);
-    labels.push_back({{}, "r" + std::to_string(n / 4), "l", "p"});
-  }
-  return std::make_shared<const sched::Machine>(*sched::Machine::build(nodes, labels, {"gpu"}, {"pool"}));
-}
-
-class ControllerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    controller = std::make_unique<Controller>(machine_of(8), ControllerOptions{});
-    controller->begin(at(1000), step);
-    report_nodes(1000);
-  }
-
-  void send(const Event& event, std::int64_t seconds) {
-    controller->handle(event, at(seconds), step);
-    controller->decide(at(seconds), step);
-    ASSERT_EQ(controller->error(), "");
-  }
-  void report_nodes(std::int64_t seconds) {
-    Inventory inventory;
-    for (std::uint32_t n = 0; n < 8; ++n) {
-      const auto node = static_cast<sched::NodeId>(n);
-      inventory.nodes.push_back({node, 100 + n, {}, term()});
-      send(NodeReport{node, 100 + n, Health::healthy, {}, at(seconds)}, seconds);
-    }
-    if (seconds == 1000) send(inventory, seconds);
-  }
-  Term term() {
-    for (const Command& command : step.commands) {
-      if (const auto* query = std::get_if<QueryInventory>(&command)) last_term = query->term;
-    }
-    return last_term;
-  }
-  JobNumber submit(std::int32_t tasks, std::int64_t seconds, std::string key = {}) {
-    Request request;
-    request.user = "alice";
-    request.key = std::move(key);
-    request.spec.shape.name = "job";
-    request.spec.shape.tasks = tasks;
-    request.spec.shape.task.gpus = 8;
-    request.spec.shape.grace = sched::seconds(30);
-    request.spec.command = {"/bin/true"};
-    request.spec.restart.max_failures = 1;
-    send(request, seconds);
-    EXPECT_TRUE(step.answers.back().ok) << step.answers.back().text;
-    return step.answers.back().job;
-  }
-  template <class T>
-  const T* last() const {
-    for (auto command = step.commands.rbegin(); command != step.commands.rend(); ++command) {
-      if (const T* found = std::get_if<T>(&*command)) return found;
-    }
-    return nullptr;
-  }
-  template <class T>
-  [[nodiscard]] std::size_t count() const {
-    std::size_t found = 0;
-    for (const Command& command : step.commands) found += std::holds_alternative<T>(command) ? 1U : 0U;
-    return found;
-  }
-  void report_parts(PartPhase phase, std::int32_t code, std::int64_t seconds) {
-    const StartAttempt start = *last<StartAttempt>();
-    for (std::size_t i = 0; i < start.slots.size(); ++i) {
-      send(PartReport{start.name, start.slots[i].node, start.boots[i], phase, phase != PartPhase::running, code, "",
-                      at(seconds)},
-           seconds);
-    }
-  }
-  [[nodiscard]] const Job& job(JobNumber number) const { return *controller->state().find_job(number); }
-
-  std::unique_ptr<Controller> controller;
-  Step step;
-  Term last_term = 0;
-};
 
 TEST_F(ControllerTest, GangRunsToItsEnd) {
   const JobNumber number = submit(4, 1001);
@@ -111,6 +24,10 @@ TEST_F(ControllerTest, GangRunsToItsEnd) {
   report_parts(PartPhase::exited, 0, 1100);
   EXPECT_EQ(controller->state().find_job(number), nullptr);
   EXPECT_EQ(controller->state().find_ended(number)->state, JobState::done);
+  const Result<ControlState> parsed = ControlState::parse(machine_of(8), controller->state().to_text());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text();
+  EXPECT_EQ(parsed->find_ended(number)->state, JobState::done);
+  EXPECT_EQ(parsed->find_ended(number + 1), nullptr);
 }
 
 TEST_F(ControllerTest, RecordOfAnOperationPrecedesItsCommand) {
@@ -188,6 +105,22 @@ TEST_F(ControllerTest, SameKeyIsTheSameJob) {
   const JobNumber again = submit(1, 1002, "key");
   EXPECT_EQ(first, again);
   EXPECT_NE(submit(1, 1003, "other"), first);
+  Request different = request_of(2);
+  different.key = "key";
+  send(different, 1004);
+  EXPECT_EQ(step.answers.back().code, ErrorCode::conflict);
+  for (const JobNumber number : {first, first + 1}) EXPECT_TRUE(ask(RequestKind::cancel, number, 1005).ok);
+  for (const Command& command : std::vector<Command>(step.commands)) {
+    const auto* stop = std::get_if<StopAttempt>(&command);
+    if (stop == nullptr) continue;
+    for (const sched::NodeId node : stop->nodes) {
+      send(PartReport{stop->name, node, 100 + sched::index_of(node), PartPhase::absent, true, 0, "", at(1006)}, 1006);
+    }
+  }
+  ASSERT_NE(controller->state().find_ended(first), nullptr);
+  EXPECT_EQ(submit(1, 1007, "key"), first) << "also when it has ended";
+  send(different, 1008);
+  EXPECT_EQ(step.answers.back().code, ErrorCode::conflict);
 }
 
 TEST_F(ControllerTest, AmbiguousStartIsNotRepeated) {
@@ -200,6 +133,25 @@ TEST_F(ControllerTest, AmbiguousStartIsNotRepeated) {
   EXPECT_EQ(count<StartAttempt>(), 1U);
   send(Tick{}, 1130);
   EXPECT_EQ(count<StopAttempt>(), 1U) << "after the deadline it is stopped and sealed first";
+}
+
+TEST_F(ControllerTest, StartThatWasLostInARestartIsNotAwaited) {
+  const JobNumber number = submit(2, 1001);
+  const StartAttempt start = *last<StartAttempt>();
+  Step begun;
+  controller->begin(at(1010), begun);
+  const Term next = std::get<QueryInventory>(begun.commands.front()).term;
+  Inventory inventory;
+  inventory.observed = at(1011);
+  for (const sched::Slot& slot : start.slots)
+    inventory.nodes.push_back({slot.node, 100 + sched::index_of(slot.node), {}, next - 1});
+  send(inventory, 1011);
+  EXPECT_EQ(job(number).state, JobState::starting) << "the node may still obey the earlier term";
+  for (NodeInventory& node : inventory.nodes) node.term = next;
+  inventory.nodes.front().running = {start.name};
+  send(inventory, 1012);
+  EXPECT_EQ(job(number).state, JobState::stopping);
+  EXPECT_EQ(last<StopAttempt>()->nodes.size(), 2U);
 }
 
 TEST_F(ControllerTest, RefusedStartMayBeRepeated) {
@@ -259,6 +211,35 @@ TEST_F(ControllerTest, BreakerLimitsRepairs) {
   EXPECT_EQ(controller->state().open_sessions(), 1U) << "10 % of 8 nodes, at least one";
 }
 
+TEST_F(ControllerTest, BreakerLimitsRepairsPerTenant) {
+  ControllerOptions options;
+  options.breaker.total = options.breaker.rack = options.breaker.pool = 1;
+  controller = std::make_unique<Controller>(machine_of(8), options);
+  step = {};
+  controller->begin(at(1000), step);
+  report_nodes(1000);
+  Request request = request_of(4);
+  request.spec.shape.tenant = "research";
+  submit(request, 1001);
+  const StartAttempt start = *last<StartAttempt>();
+  report_parts(PartPhase::running, 0, 1002);
+  for (std::size_t i = 0; i < 2; ++i) {
+    send(NodeReport{start.slots[i].node, start.boots[i], Health::fatal, "Xid 79", at(1010)}, 1010);
+  }
+  ASSERT_EQ(controller->state().open_sessions(), 1U) << "25 % of 4 nodes";
+  EXPECT_EQ(controller->state().node(start.slots[0].node).session->tenants, std::vector<std::string>{"research"});
+  EXPECT_EQ(controller->why_not_repaired(start.slots[1].node), "1 of 4 nodes of tenant research are in repair");
+  const Result<ControlState> parsed = ControlState::parse(machine_of(8), controller->state().to_text());
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->to_text(), controller->state().to_text());
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    const auto node = static_cast<sched::NodeId>(n);
+    if (!controller->state().jobs_on(node).empty()) continue;
+    send(NodeReport{node, 100 + n, Health::fatal, "Xid 79", at(1011)}, 1011);
+    EXPECT_TRUE(controller->state().node(node).session.has_value()) << "idle nodes count for no tenant";
+  }
+}
+
 TEST_F(ControllerTest, ForeignCordonIsLeftAlone) {
   const sched::NodeId node{3};
   send(CordonReport{node, true, "admin", at(1005)}, 1005);
@@ -267,6 +248,22 @@ TEST_F(ControllerTest, ForeignCordonIsLeftAlone) {
   send(Tick{}, 1200);
   EXPECT_EQ(count<CordonNode>(), 0U);
   EXPECT_EQ(count<PowerCycle>(), 0U);
+}
+
+TEST_F(ControllerTest, InventoryCorrectsAWrongBoot) {
+  const sched::NodeId node{2};
+  send(NodeReport{node, 90, Health::healthy, {}, at(1010)}, 1010);  // stuck: an earlier boot, lost from the journal
+  EXPECT_EQ(controller->state().node(node).boot, 90U);
+  Inventory inventory;
+  inventory.nodes.push_back({node, 102, {}, term()});
+  inventory.observed = at(1005);
+  send(inventory, 1011);
+  EXPECT_EQ(controller->state().node(node).boot, 90U) << "observed before: stale";
+  inventory.observed = at(1020);
+  send(inventory, 1020);
+  EXPECT_EQ(controller->state().node(node).boot, 102U);
+  send(NodeReport{node, 102, Health::healthy, {}, at(1021)}, 1021);
+  EXPECT_TRUE(controller->is_usable(node));
 }
 
 TEST_F(ControllerTest, SnapshotRestoresTheState) {
@@ -286,6 +283,19 @@ TEST_F(ControllerTest, SnapshotRestoresTheState) {
   EXPECT_EQ(replayed.to_text(), text);
 }
 
+TEST_F(ControllerTest, SnapshotRestoresEveryCharge) {
+  submit(1, 1001);
+  for (Record& record : step.records) {
+    if (record.kind == RecordKind::attempt_placed) record.code = static_cast<std::uint8_t>(sched::Charge::surplus);
+  }
+  ControlState replayed(machine_of(8));
+  for (const Record& record : step.records) ASSERT_TRUE(replayed.apply(record).ok());
+  ASSERT_EQ(replayed.find_job(1)->current->charge, sched::Charge::surplus);
+  const Result<ControlState> parsed = ControlState::parse(machine_of(8), replayed.to_text());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text();
+  EXPECT_EQ(parsed->find_job(1)->current->charge, sched::Charge::surplus);
+}
+
 TEST(Transitions, DiagramsShowEveryTransition) {
   const std::string jobs = draw_job_diagram();
   for (const Transition<JobState>& t : job_transitions()) {
@@ -301,6 +311,7 @@ TEST(Transitions, TheDocumentationShowsTheDiagrams) {
   ASSERT_TRUE(page.ok());
   EXPECT_NE(page->find(draw_job_diagram()), std::string::npos) << draw_job_diagram();
   EXPECT_NE(page->find(draw_session_diagram()), std::string::npos) << draw_session_diagram();
+  EXPECT_NE(page->find(draw_lease_diagram()), std::string::npos) << draw_lease_diagram();
 }
 
 TEST(CheckpointInterval, FollowsYoungAndDaly) {

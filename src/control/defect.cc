@@ -35,7 +35,27 @@ std::string_view to_text(Defect defect) {
                                                                    "act_before_journal",
                                                                    "answer_before_journal",
                                                                    "ignore_boot_in_start",
-                                                                   "drop_last_seal"};
+                                                                   "drop_last_seal",
+                                                                   "drill_same_nodes",
+                                                                   "drill_believes_start",
+                                                                   "ignore_reservation",
+                                                                   "endless_reservation",
+                                                                   "power_in_maintenance",
+                                                                   "preempt_service",
+                                                                   "breaker_ignores_tenant",
+                                                                   "no_format_record",
+                                                                   "rare_inventory",
+                                                                   "unreadable_is_empty",
+                                                                   "free_on_scheduler_word (slurm-bridge #36)",
+                                                                   "empty_list_frees (slurm-bridge #43)",
+                                                                   "lease_expires",
+                                                                   "open_before_closed",
+                                                                   "old_epoch_opens",
+                                                                   "forget_lease_on_restart",
+                                                                   "gate_ignores_boot",
+                                                                   "gate_ignores_term",
+                                                                   "place_during_move",
+                                                                   "lose_move"};
   return names[static_cast<std::size_t>(defect)];
 }
 

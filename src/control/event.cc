@@ -22,8 +22,8 @@ std::string_view to_text(Health health) {
   return names[static_cast<std::size_t>(health)];
 }
 std::string_view to_text(RequestKind kind) {
-  static constexpr std::array<std::string_view, 8> names = {"submit", "cancel", "hold",  "release",
-                                                            "drain",  "resume", "drill", "confirm-off"};
+  static constexpr std::array<std::string_view, 11> names = {
+      "submit", "cancel", "hold", "release", "drain", "resume", "drill", "confirm-off", "reserve", "unreserve", "move"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -50,9 +50,18 @@ struct Describe {
   std::string operator()(const ValidateNode& c) const {
     return fmt::format("validate node {}", sched::index_of(c.node));
   }
+  std::string operator()(const LeaseOrder& c) const {
+    return fmt::format("{} node {} for {} under epoch {}", to_text(c.kind), sched::index_of(c.node),
+                       lease::to_text(c.engine), c.epoch);
+  }
 };
 
 }  // namespace
+
+std::string_view to_text(LeaseOrderKind kind) {
+  static constexpr std::string_view names[] = {"cordon", "close", "open"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 std::string describe(const Command& command) { return std::visit(Describe{}, command); }
 

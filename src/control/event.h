@@ -2,6 +2,7 @@
 // time of the observation, not of its arrival: a late report is not fresh evidence.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "control/ids.h"
 #include "control/job_spec.h"
+#include "lease/lease.h"
 #include "sched/machine/moment.h"
 #include "sched/machine/resources.h"
 
@@ -71,6 +73,7 @@ struct NodeReport {
   Health health = Health::healthy;
   std::string signal;  // what was seen: "Xid 79", "link down"
   sched::Moment observed{};
+  std::uint32_t work = 0;  // watch mode: jobs of the engine itself that run there
 };
 
 // Power state seen by the BMC.
@@ -98,6 +101,36 @@ struct CordonReport {
   bool cordoned = false;
   std::string owner;  // "weft:SESSION", or anything else: not ours
   sched::Moment observed{};
+};
+
+// What the gates of a node show, and what runs there: seen on the node itself, by the gate's program. Two of the three
+// witnesses that a GPU is free.
+struct EngineGate {
+  lease::LeaseEpoch open = 0;   // the epoch under which work may start; 0: closed
+  lease::LeaseEpoch floor = 0;  // epochs up to this one are never opened
+  std::uint32_t steps = 0;      // steps of Slurm, pods with GPUs: on the node, not in a list
+};
+struct GateReport {
+  sched::NodeId node{};
+  BootId boot = 0;  // of the gate: orders name it
+  Term term = 0;    // the greatest that the gate has obeyed
+  std::array<EngineGate, lease::kLeaseOwners> engines{};
+  std::uint32_t holders = 0;  // processes that hold a GPU's device file open
+  std::string text;           // what runs there: "pid 4711 (python3) holds /dev/nvidia0"
+  sched::Moment observed{};   // when the look began
+};
+
+// What the scheduler of an engine says about its nodes: the third witness. A node that is not listed is not known.
+struct NodeUse {
+  sched::NodeId node{};
+  std::uint32_t jobs = 0;  // its jobs or pods there that have not ended, of any user
+  bool cordoned = false;   // by the mark of a lease
+  std::string text;        // "job 4711 of alice"
+};
+struct UseList {
+  lease::LeaseOwner engine = lease::LeaseOwner::none;
+  std::vector<NodeUse> nodes;
+  sched::Moment observed{};  // when the query was sent
 };
 
 // A checkpoint appeared (its manifest is complete).
@@ -129,8 +162,11 @@ enum class RequestKind : std::uint8_t {
   release,
   drain,
   resume,
-  drill,       // stop the job with a checkpoint and restore it on other nodes
-  confirm_off  // the user has verified that the node is powered off
+  drill,        // stop the job with a checkpoint and restore it on other nodes
+  confirm_off,  // the user has verified that the node is powered off
+  reserve,      // nodes for maintenance
+  unreserve,
+  move_lease  // nodes to another engine
 };
 [[nodiscard]] std::string_view to_text(RequestKind kind);
 struct Request {
@@ -141,13 +177,19 @@ struct Request {
   std::string reason;
   JobNumber job = 0;
   sched::NodeId node{};
-  JobSpec spec;  // of a submit
+  JobSpec spec;                      // of a submit
+  std::string name;                  // of a reservation
+  std::vector<sched::NodeId> nodes;  // of a reserve or a move_lease
+  sched::Moment from{};              // of a reserve, in the journal's time (ControlLoop::journal_time()); may be past
+  sched::Moment until{};
+  lease::LeaseOwner engine = lease::LeaseOwner::none;  // of a move_lease: the one that gets the nodes
+  bool preempt = false;                                // of a move_lease: stop the jobs there
 };
 
 // Time has passed; the controller acts on deadlines.
 struct Tick {};
 
 using Event = std::variant<Tick, Request, CommandReply, PartReport, Inventory, NodeReport, PowerReport,
-                           ValidationReport, CordonReport, CheckpointWritten, CheckpointVerified>;
+                           ValidationReport, CordonReport, CheckpointWritten, CheckpointVerified, GateReport, UseList>;
 
 }  // namespace weft::control

@@ -1,5 +1,6 @@
 #include "control/fields.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace weft::control {
@@ -11,6 +12,12 @@ constexpr std::string_view kLetters = "\\tnr0";
 }  // namespace
 
 void append_escaped(std::string& out, std::string_view text) {
+  const bool plain =
+      std::none_of(text.begin(), text.end(), [](char c) { return c == '\\' || static_cast<unsigned char>(c) < ' '; });
+  if (plain) {  // almost always
+    out += text;
+    return;
+  }
   for (;;) {
     const std::size_t at = text.find_first_of(kSpecial);
     out += text.substr(0, at);
@@ -22,6 +29,7 @@ void append_escaped(std::string& out, std::string_view text) {
 }
 
 std::string unescape(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -38,7 +46,7 @@ std::string unescape(std::string_view text) {
 }
 
 void FieldWriter::begin(std::string_view key) {
-  if (!line_.empty()) line_ += '\t';
+  if (line_.size() != start_) line_ += '\t';
   line_ += key;
   line_ += '=';
 }

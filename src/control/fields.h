@@ -16,6 +16,9 @@ namespace weft::control {
 
 class FieldWriter {
  public:
+  FieldWriter() = default;
+  // Continues a text, which take() returns: many lines are written without a copy of each.
+  explicit FieldWriter(std::string text) : line_(std::move(text)), start_(line_.size()) {}
   void text(std::string_view key, std::string_view value);  // omitted if empty
   void list(std::string_view key, const std::vector<std::string>& values);
   // Omitted if equal to `fallback`.
@@ -25,6 +28,7 @@ class FieldWriter {
  private:
   void begin(std::string_view key);
   std::string line_;
+  std::size_t start_ = 0;  // of the line
 };
 
 // Fields of one line, in order. The views point into the line.

@@ -56,7 +56,9 @@ constexpr NumberField number_at(std::string_view key) {
               return true;
             } else if constexpr (std::is_enum_v<Value>) {
               return reader.choice(value, static_cast<std::underlying_type_t<Value>>(
-                                              std::is_same_v<Value, sched::Level> ? sched::kLevels : 3));
+                                              std::is_same_v<Value, sched::Level>        ? sched::kLevels
+                                              : std::is_same_v<Value, lease::LeaseOwner> ? lease::kLeaseOwners
+                                                                                         : 3));
             } else {
               return reader.number(value);
             }
@@ -105,6 +107,7 @@ constexpr NumberField kNumbers[] = {
     number_at<OfRestart<&RestartPolicy::on_success_only>>("final_failure"),
     number_at<OfSpec<&JobSpec::uid>>("uid"),
     number_at<OfSpec<&JobSpec::gid>>("gid"),
+    number_at<OfSpec<&JobSpec::engine>>("engine"),
 };
 
 struct TextField {
@@ -117,6 +120,7 @@ constexpr TextField kTexts[] = {
     {"user", [](JobSpec& spec) -> std::string& { return spec.shape.user; }},
     {"directory", [](JobSpec& spec) -> std::string& { return spec.directory; }},
     {"output", [](JobSpec& spec) -> std::string& { return spec.output; }},
+    {"image", [](JobSpec& spec) -> std::string& { return spec.image; }},
 };
 
 bool read_mask(const FieldReader& reader, sched::Request& task) {
@@ -208,6 +212,8 @@ std::string problem_of(const JobSpec& spec) {
   for (const std::string& argument : spec.command) {
     if (argument.find('\0') != std::string::npos) return "an argument of the command contains a NUL byte";
   }
+  if (spec.image.find_first_of(std::string_view(" \t\r\n\0", 5)) != std::string::npos)
+    return "the container image has a space or a control character";
   if (spec.checkpoint.volumes.size() > 2) return "checkpoints are written to at most two volumes";
   for (const std::string& volume : spec.checkpoint.volumes) {
     if (volume.empty() || volume.front() != '/')

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lease/lease.h"
 #include "sched/machine/job.h"
 
 namespace weft::control {
@@ -44,10 +45,12 @@ struct JobSpec {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string directory;  // working directory; "": the submitter's home
   std::string output;     // log file, with %j (job), %a (attempt), %t (task); "": in the state directory of weft serve
+  std::string image;      // container image, for engines with containers; "": the engine's
   CheckpointPolicy checkpoint;
   RestartPolicy restart;
   std::uint32_t uid = 0;  // of the submitter: processes run as this user
   std::uint32_t gid = 0;
+  lease::LeaseOwner engine = lease::LeaseOwner::none;  // that runs it; none: the server's default
 };
 
 // One line of text without tabs or newlines; parse_job_spec() of it is an equal job. For the journal.

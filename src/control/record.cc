@@ -23,7 +23,11 @@ constexpr std::array<std::string_view, kRecordKinds> kNames = {
     "node_resume",        "node_off",         "cordon_seen",
     "cordon_removed",     "session_opened",   "session_step",
     "session_closed",     "breaker",          "lease",
-    "tenant_use"};
+    "tenant_use",         "format",           "drill_begun",
+    "drill_ended",        "reservation_made", "reservation_ended",
+    "stage_proposed",     "proposal_ended",   "lease_granted",
+    "lease_step",         "lease_move",       "lease_order",
+    "lease_policy"};
 
 template <class Integer>
 bool read_integer(std::string_view text, Integer& value, int base = 10) {
@@ -129,6 +133,14 @@ bool read_field(const FieldReader& reader, Record& record) {
 }
 
 }  // namespace
+
+Error newer_format(std::string_view what, std::int64_t format) {
+  return {ErrorCode::invalid_input,
+          fmt::format("the {} has format {}, written by a newer version of weft; this version reads formats up to {}. "
+                      "Start the newer version instead",
+                      what, format, kJournalFormat),
+          {}};
+}
 
 std::string_view to_text(RecordKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
 

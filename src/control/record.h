@@ -14,6 +14,14 @@
 
 namespace weft::control {
 
+// Format of the journal and of snapshots. A journal begins in format 1; a version of weft that writes what earlier
+// versions cannot read first writes a `format` record, so that they stop there with a clear message. Formats:
+//   1: without a format record
+//   2: format, drills, reservations for maintenance, tenants of repair sessions
+//   3: proposals, leases of nodes, engines and container images of jobs
+inline constexpr std::uint32_t kJournalFormat = 3;
+
+// Snapshots hold the numbers of kinds: new ones are added at the end.
 enum class RecordKind : std::uint8_t {
   job_submitted,       // job, user, key, text: the specification
   job_held,            // job, user, text: reason
@@ -40,15 +48,31 @@ enum class RecordKind : std::uint8_t {
   node_off,            // node, user, text: a person has verified that it is powered off
   cordon_seen,         // node, code: 1 if cordoned, text: owner
   cordon_removed,      // node, session: one that has ended, operation: its mark is removed
-  session_opened,      // session, node, text: cause, until: time of the evidence
+  session_opened,      // session, node, text: cause, until: time of the evidence, key: tenants there, one per line
   session_step,        // session, node, code: SessionStep, operation, text
   session_closed,      // session, node, code: SessionEnd, text
   breaker,             // code: 1 tripped, 0 reset; text: why
-  lease,               // text: a record of the lease table
+  lease,               // reserved; never written
   tenant_use,          // user: the tenant, value: GPU-milliseconds, decayed; until: at this time
+  format,              // value: the format of the records from here on
+  drill_begun,         // job, attempt: the one to be stopped, user
+  drill_ended,         // job, attempt: the one that restored the checkpoint, code: DrillResult, text: why it failed
+  reservation_made,    // key: its name, user, text: reason, slots: its nodes, value: from, until: its end
+  reservation_ended,   // key: its name, user: who removed it ("": its time is over)
+  stage_proposed,      // node, code: Stage, session (0: none is open), text: why; nothing is sent
+  proposal_ended,      // node, code: Stage, text: why it no longer holds
+  lease_granted,       // node, code: LeaseOwner, value: epoch, operation: the gate is opened
+  lease_step,          // node, code: LeasePhase, operation, text
+  lease_move,          // node, code: LeaseOwner, value: 1 to preempt, user, text: reason, operation: cordon; again to
+                       // change the target
+  lease_order,         // node, code: LeaseOwner, value: epoch, operation, text: an order outside of a move
+  lease_policy,        // node, code: LeaseOwner: what the schedule decided
 };
-inline constexpr std::uint8_t kRecordKinds = 31;
+inline constexpr std::uint8_t kRecordKinds = 43;
 [[nodiscard]] std::string_view to_text(RecordKind kind);
+
+// The error for a journal or snapshot (`what`) of a newer version of weft.
+[[nodiscard]] Error newer_format(std::string_view what, std::int64_t format);
 
 struct Record {
   RecordKind kind{};

@@ -94,6 +94,7 @@ TEST(JobSpec, TextRestoresTheJob) {
   spec.checkpoint.notice = CheckpointNotice::file;
   spec.restart.max_failures = 0;
   spec.uid = 4'000'000'000U;
+  spec.image = "registry/a:1";
   const std::string text = to_text(spec);
   const Result<JobSpec> parsed = parse_job_spec(text);
   ASSERT_TRUE(parsed.ok()) << parsed.error().text();
@@ -102,6 +103,7 @@ TEST(JobSpec, TextRestoresTheJob) {
   EXPECT_EQ(parsed->environment, spec.environment);
   EXPECT_EQ(parsed->shape.task, spec.shape.task);
   EXPECT_EQ(parsed->uid, spec.uid);
+  EXPECT_EQ(parsed->image, spec.image);
   EXPECT_FALSE(parse_job_spec("tasks=many").ok());
   EXPECT_FALSE(parse_job_spec("required=6").ok());
   EXPECT_FALSE(parse_job_spec("inference=2").ok());

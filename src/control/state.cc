@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/random.h"
+#include "base/text.h"
 
 namespace weft::control {
 namespace {
@@ -28,9 +30,39 @@ bool is_free(const sched::NodeFree& free, const sched::Request& request, const s
   return true;
 }
 
-bool is_job_record(RecordKind kind) { return kind <= RecordKind::orphan_stopped; }
+// One string for both: the length keeps "ab" + "c" and "a" + "bc" apart.
+std::string join_key(const std::string& user, const std::string& key) {
+  return std::to_string(user.size()) + ':' + user + key;
+}
+
+bool is_job_record(RecordKind kind) {
+  return kind <= RecordKind::orphan_stopped || kind == RecordKind::drill_begun || kind == RecordKind::drill_ended;
+}
+
+std::vector<sched::NodeId> nodes_of(const Attempt& attempt) {
+  std::vector<sched::NodeId> nodes;
+  nodes.reserve(attempt.parts.size());
+  for (const Part& part : attempt.parts) nodes.push_back(part.node);
+  return nodes;
+}
+
+std::string names_of(const std::vector<sched::NodeId>& nodes, const sched::Machine& machine) {
+  std::string out;
+  for (const sched::NodeId node : nodes) append_format(out, "{}{}", out.empty() ? "" : ", ", machine.node(node).name);
+  return out;
+}
 
 }  // namespace
+
+std::string describe(const Drill& drill, const sched::Machine& machine) {
+  const std::string before = names_of(drill.before, machine);
+  if (drill.result != DrillResult::passed) {
+    return fmt::format("{}{}{}; attempt {} had run on {}", to_text(drill.result), drill.text.empty() ? "" : ": ",
+                       drill.text, drill.stopped, before);
+  }
+  return fmt::format("passed: attempt {} restored {} (step {}) on {}; attempt {} had run on {}", drill.restored,
+                     drill.checkpoint, drill.step, names_of(drill.after, machine), drill.stopped, before);
+}
 
 bool Attempt::all_sealed() const {
   return std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.sealed; });
@@ -39,6 +71,15 @@ bool Attempt::all_sealed() const {
 Part* Attempt::find(sched::NodeId node) {
   const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.node == node; });
   return found == parts.end() ? nullptr : &*found;
+}
+
+bool Reservation::has(sched::NodeId node) const { return std::binary_search(nodes.begin(), nodes.end(), node); }
+
+const Reservation* ControlState::find_reservation(sched::NodeId id, sched::Moment now) const {
+  for (const auto& [name, reservation] : reservations_) {
+    if (reservation.is_active(now) && reservation.has(id)) return &reservation;
+  }
+  return nullptr;
 }
 
 ControlState::ControlState(std::shared_ptr<const sched::Machine> machine) : machine_(std::move(machine)) {
@@ -53,19 +94,21 @@ const Job* ControlState::find_job(JobNumber number) const {
 }
 
 const EndedJob* ControlState::find_ended(JobNumber number) const {
-  const auto found =
-      std::find_if(ended_.rbegin(), ended_.rend(), [&](const EndedJob& job) { return job.number == number; });
-  return found == ended_.rend() ? nullptr : &*found;
+  const auto found = ended_at_.find(number);
+  return found == ended_at_.end() ? nullptr : &ended_[found->second - forgotten_];
 }
 
 JobNumber ControlState::find_key(const std::string& user, const std::string& key) const {
-  const auto found = keys_.find({user, key});
+  const auto found = keys_.find(join_key(user, key));
   return found == keys_.end() ? 0 : found->second;
 }
 
 Status ControlState::apply(const Record& record) {
   if (record.at < now_) return contradiction(record, "its time is before that of the record before it");
   if (sched::index_of(record.node) >= nodes_.size()) return contradiction(record, "the cluster has no such node");
+  if (record.kind > RecordKind::format && format_ < 2) return contradiction(record, "the journal has format 1");
+  if (record.kind > RecordKind::reservation_ended && format_ < 3)
+    return contradiction(record, "proposals and leases need format 3");
   if (record.operation > last_operation_ + 1) return contradiction(record, "an operation was skipped");
   if (record.operation != 0 && record.operation <= last_operation_ && record.kind != RecordKind::outcome) {
     return contradiction(record, "its operation was used before");
@@ -82,6 +125,11 @@ Status ControlState::apply(const Record& record) {
 
 void ControlState::open_operation(const Record& record) {
   last_operation_ = record.operation;
+  // Observed by inventories and cordon reports; nothing waits for an outcome of its own.
+  if (record.kind == RecordKind::orphan_stopped || record.kind == RecordKind::cordon_removed ||
+      record.kind == RecordKind::lease_order) {
+    return;
+  }
   Record& kept = operations_[record.operation];
   kept.kind = record.kind;
   kept.at = record.at;
@@ -92,6 +140,12 @@ void ControlState::open_operation(const Record& record) {
 }
 
 void ControlState::close_operation(OperationId operation) { operations_.erase(operation); }
+
+void ControlState::close_operations(const Attempt& attempt) {
+  for (const OperationId operation : {attempt.asked, attempt.notice, attempt.start, attempt.stop}) {
+    close_operation(operation);
+  }
+}
 
 Status ControlState::submit(const Record& record) {
   if (record.job != last_job_ + 1) return contradiction(record, "job numbers must be consecutive");
@@ -104,7 +158,7 @@ Status ControlState::submit(const Record& record) {
   job.user = record.user;
   job.key = record.key;
   job.submitted = job.queued = record.at;
-  if (!record.key.empty()) keys_[{record.user, record.key}] = record.job;
+  keep_key(record.user, record.key, record.job);
   return move(job, JobState::queued, record);
 }
 
@@ -152,6 +206,8 @@ Status ControlState::apply_to_job(const Record& record) {
       end_job(job, record);
       return {};
     }
+    case RecordKind::drill_ended:
+      return end_drill(job, record);
     case RecordKind::attempt_placed:
       if (record.attempt != job.attempts + 1) return contradiction(record, "attempts must be consecutive");
       if (record.slots.empty() || record.slots.size() != record.boots.size() || job.current) {
@@ -221,12 +277,17 @@ void ControlState::release_part(const Job& job, const Part& part) {
 Status ControlState::apply_to_attempt(Job& job, const Record& record) {
   Attempt& attempt = *job.current;
   switch (record.kind) {
+    case RecordKind::drill_begun:
+      return begin_drill(job, record);
     case RecordKind::attempt_unplaced:
       if (Status moved = move(job, JobState::queued, record); !moved.ok()) return moved;
+      close_operations(attempt);
       job.current.reset();
       job.queued = record.at;
       return {};
     case RecordKind::checkpoint_asked:
+      close_operation(attempt.asked);
+      attempt.asked = record.operation;
       return {};
     case RecordKind::checkpoint_chosen:
       attempt.chosen = true;
@@ -238,6 +299,7 @@ Status ControlState::apply_to_attempt(Job& job, const Record& record) {
       if (attempt.starts == 0 && !can_claim(job)) return contradiction(record, "another attempt may use its GPUs");
       if (Status moved = move(job, JobState::starting, record); !moved.ok()) return moved;
       if (attempt.starts == 0) claim(job);
+      close_operation(attempt.start);
       attempt.start = record.operation;
       ++attempt.starts;
       attempt.sent = record.at;
@@ -248,6 +310,7 @@ Status ControlState::apply_to_attempt(Job& job, const Record& record) {
       attempt.cause = static_cast<StopCause>(std::min<std::uint8_t>(record.code, kStopCauses - 1));
       attempt.cause_text = record.text;
       attempt.stopped = record.at;
+      attempt.notice = record.operation;
       return {};
     case RecordKind::attempt_stopping:
       if (Status moved = move(job, JobState::stopping, record); !moved.ok()) return moved;
@@ -280,6 +343,36 @@ Status ControlState::apply_to_attempt(Job& job, const Record& record) {
   }
 }
 
+Status ControlState::begin_drill(Job& job, const Record& record) {
+  if (job.drill && job.drill->result == DrillResult::pending) return contradiction(record, "a drill is under way");
+  Drill& drill = job.drill.emplace();
+  drill.stopped = record.attempt;
+  drill.user = record.user;
+  drill.begun = record.at;
+  drill.before = nodes_of(*job.current);
+  return {};
+}
+
+Status ControlState::end_drill(Job& job, const Record& record) {
+  if (!job.drill || job.drill->result != DrillResult::pending) return contradiction(record, "no drill is under way");
+  if (record.code == 0 || record.code >= kDrillResults) return contradiction(record, "no such result");
+  Drill& drill = *job.drill;
+  const auto result = static_cast<DrillResult>(record.code);
+  if (result == DrillResult::passed) {
+    const bool restored = job.current && job.current->number == record.attempt && record.attempt > drill.stopped &&
+                          !job.current->checkpoint.empty();
+    if (!restored) return contradiction(record, "the attempt has not restored a checkpoint");
+    drill.restored = record.attempt;
+    drill.after = nodes_of(*job.current);
+    drill.checkpoint = job.current->checkpoint;
+    drill.step = job.current->step;
+  }
+  drill.result = result;
+  drill.ended = record.at;
+  drill.text = record.text;
+  return {};
+}
+
 Status ControlState::apply_part(Job& job, const Record& record) {
   Attempt& attempt = *job.current;
   Part* const part = attempt.find(record.node);
@@ -309,8 +402,7 @@ void ControlState::end_attempt(Job& job, const Record& record) {
   job.failures += end == AttemptEnd::application ? 1 : 0;
   job.node_failures += end == AttemptEnd::infrastructure ? 1 : 0;
   job.preemptions += end == AttemptEnd::preempted ? 1 : 0;
-  close_operation(job.current->start);
-  close_operation(job.current->stop);
+  close_operations(*job.current);
   job.current.reset();
   job.reason = record.text;
   job.not_before = record.until;
@@ -327,17 +419,37 @@ void ControlState::end_job(Job& job, const Record& record) {
   ended.tenant = job.spec->shape.tenant;
   ended.key = job.key;
   ended.reason = record.text;
+  if (format_ >= 2) ended.output = job.spec->output;
+  if (format_ >= 2 && !job.key.empty()) ended.content = hash64(control::to_text(*job.spec));
+  if (job.drill) {
+    if (job.drill->result == DrillResult::pending) {
+      job.drill->result = DrillResult::failed;
+      job.drill->text = "the job ended first";
+    }
+    ended.drill = describe(*job.drill, *machine_);
+  }
   ended.code = static_cast<std::int32_t>(record.value);
   ended.attempts = job.attempts;
   ended.tasks = job.spec->shape.tasks;
   ended.submitted = job.submitted;
   ended.first_start = job.first_start;
   ended.ended = record.at;
-  ended_.push_back(std::move(ended));
+  keep_ended(std::move(ended));
   jobs_.erase(job.number);
   if (ended_.size() <= kMaxEnded) return;
-  keys_.erase({ended_.front().user, ended_.front().key});
+  keys_.erase(join_key(ended_.front().user, ended_.front().key));
+  ended_at_.erase(ended_.front().number);
   ended_.pop_front();
+  ++forgotten_;
+}
+
+void ControlState::keep_key(const std::string& user, const std::string& key, JobNumber job) {
+  if (!key.empty()) keys_[join_key(user, key)] = job;
+}
+
+void ControlState::keep_ended(EndedJob ended) {
+  ended_at_[ended.number] = forgotten_ + ended_.size();
+  ended_.push_back(std::move(ended));
 }
 
 Status ControlState::apply_to_node(const Record& record) {
@@ -369,6 +481,8 @@ Status ControlState::apply_to_node(const Record& record) {
       node.drain_reason.clear();
       return {};
     case RecordKind::node_off:
+      node.lease.fenced = is_moving(node.lease.phase);
+      return {};
     case RecordKind::cordon_removed:
       return {};
     case RecordKind::cordon_seen:
@@ -379,12 +493,68 @@ Status ControlState::apply_to_node(const Record& record) {
       tripped_ = record.code != 0;
       trip_reason_ = record.text;
       return {};
+    case RecordKind::reservation_made:
+    case RecordKind::reservation_ended:
+      return apply_reservation(record);
+    case RecordKind::stage_proposed:
+    case RecordKind::proposal_ended:
+      return apply_proposal(record);
+    case RecordKind::lease_granted:
+    case RecordKind::lease_step:
+    case RecordKind::lease_move:
+    case RecordKind::lease_order:
+    case RecordKind::lease_policy:
+      return apply_lease(record);
+    case RecordKind::format:
+      if (record.value > kJournalFormat) return newer_format("journal", record.value);
+      if (record.value <= format_) return contradiction(record, "formats must increase");
+      format_ = static_cast<std::uint32_t>(record.value);
+      return {};
     case RecordKind::tenant_use:
       tenant_use_[record.user] = {static_cast<double>(record.value) * 1e-3, record.until};
       return {};
     default:
       return contradiction(record, "not a record of a node");
   }
+}
+
+Status ControlState::apply_reservation(const Record& record) {
+  if (record.kind == RecordKind::reservation_ended) {
+    if (reservations_.erase(record.key) == 0) return contradiction(record, "there is no such reservation");
+    return {};
+  }
+  Reservation made;
+  for (const sched::Slot& slot : record.slots) {
+    if (sched::index_of(slot.node) >= nodes_.size()) return contradiction(record, "the cluster has no such node");
+    if (!made.nodes.empty() && made.nodes.back() >= slot.node) return contradiction(record, "its nodes are not sorted");
+    made.nodes.push_back(slot.node);
+  }
+  made.name = record.key;
+  made.from = sched::Moment(record.value);
+  made.until = record.until;
+  made.user = record.user;
+  made.reason = record.text;
+  made.made = record.at;
+  const bool valid = !made.name.empty() && !made.nodes.empty() && made.from < made.until;
+  if (!valid || reservations_.contains(made.name)) return contradiction(record, "invalid reservation");
+  const std::string name = made.name;
+  reservations_[name] = std::move(made);
+  return {};
+}
+
+Status ControlState::apply_proposal(const Record& record) {
+  Node& node = nodes_[sched::index_of(record.node)];
+  if (record.code >= kStages) return contradiction(record, "no such stage");
+  if (record.kind == RecordKind::proposal_ended) {
+    if (!node.proposal) return contradiction(record, "nothing is proposed for the node");
+    node.proposal.reset();
+    return {};
+  }
+  if (node.proposal) return contradiction(record, "the node has a proposal");
+  if (record.session != (node.session ? node.session->id : 0))
+    return contradiction(record, "it is not the open session");
+  node.proposal = Proposal{static_cast<Stage>(record.code), record.session, record.text, record.at};
+  return {};
 }
 
 Status ControlState::apply_to_session(const Record& record) {
@@ -394,7 +564,10 @@ Status ControlState::apply_to_session(const Record& record) {
     if (record.session != last_session_ + 1) return contradiction(record, "session numbers must be consecutive");
     last_session_ = record.session;
     node.session = Session{
-        record.session, SessionStep::quarantine, record.operation, record.text, record.until, record.at, record.at};
+        record.session, SessionStep::quarantine, record.operation, record.text, record.until, record.at, record.at, {}};
+    if (!record.key.empty()) {
+      for (const std::string_view tenant : split(record.key, '\n')) node.session->tenants.emplace_back(tenant);
+    }
     ++node.sessions;
     ++open_sessions_;
     return {};

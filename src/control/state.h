@@ -8,10 +8,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "control/event.h"
+#include "control/lease_phase.h"
 #include "control/record.h"
+#include "control/stages.h"
 #include "control/transitions.h"
 #include "sched/core/tenants.h"
 #include "sched/machine/machine.h"
@@ -38,7 +41,9 @@ struct Attempt {
   std::string checkpoint;
   std::string checkpoint_path;
   std::int64_t step = 0;
-  OperationId start = 0;  // the last start that was sent; 0: none
+  OperationId asked = 0;   // the last verification of checkpoints; 0: none
+  OperationId notice = 0;  // the request for a checkpoint before the stop
+  OperationId start = 0;   // the last start that was sent
   std::uint32_t starts = 0;
   OperationId stop = 0;  // the last stop that was sent
   std::uint32_t stops = 0;
@@ -52,6 +57,24 @@ struct Attempt {
   [[nodiscard]] Part* find(sched::NodeId node);
   [[nodiscard]] const Part* find(sched::NodeId node) const { return const_cast<Attempt*>(this)->find(node); }
 };
+
+// The last checkpoint drill of a job: an attempt was stopped, and the next one must restore the checkpoint on other
+// nodes.
+struct Drill {
+  DrillResult result = DrillResult::pending;
+  AttemptNumber stopped = 0;   // the attempt that was stopped
+  AttemptNumber restored = 0;  // the attempt that restored the checkpoint; 0: none has
+  std::string user;
+  sched::Moment begun{};
+  sched::Moment ended{};
+  std::vector<sched::NodeId> before;  // nodes of the attempt that was stopped
+  std::vector<sched::NodeId> after;   // nodes of the attempt that restored the checkpoint
+  std::string checkpoint;             // that was restored
+  std::int64_t step = 0;
+  std::string text;  // why it failed
+};
+// "passed: attempt 3 restored step-000050 (step 50) on n4, n5; attempt 2 had run on n0, n1".
+[[nodiscard]] std::string describe(const Drill& drill, const sched::Machine& machine);
 
 struct Job {
   JobNumber number = 0;
@@ -75,6 +98,7 @@ struct Job {
   std::int64_t step = 0;
   sched::Moment checkpointed{};
   Duration write_time{};  // measured; 0: not yet
+  std::optional<Drill> drill;
 };
 
 // What is kept of a job that has ended.
@@ -86,6 +110,9 @@ struct EndedJob {
   std::string tenant;
   std::string key;
   std::string reason;
+  std::string drill;          // the last one, described; "": none
+  std::string output;         // JobSpec::output
+  std::uint64_t content = 0;  // hash of the job as submitted, if it had a key; 0: not known
   std::int32_t code = 0;
   AttemptNumber attempts = 0;
   std::int32_t tasks = 0;
@@ -101,7 +128,16 @@ struct Session {
   std::string cause;
   sched::Moment evidence{};  // time of the observation that opened it
   sched::Moment opened{};
-  sched::Moment since{};  // of the step
+  sched::Moment since{};             // of the step
+  std::vector<std::string> tenants;  // whose jobs ran there when it was opened
+};
+
+// What would be done to a node if the stage were enabled there.
+struct Proposal {
+  Stage stage = Stage::quarantine;
+  SessionId session = 0;  // that it belongs to; 0: none is open
+  std::string reason;
+  sched::Moment at{};
 };
 
 struct Node {
@@ -117,8 +153,24 @@ struct Node {
   bool cordoned = false;  // as the engine shows it
   std::string cordon_owner;
   std::optional<Session> session;
+  std::optional<Proposal> proposal;
   sched::Moment settled{};  // when the last session was closed: older evidence belongs to it
+  NodeLease lease;
   std::uint32_t sessions = 0;
+};
+
+// Nodes that people keep free for maintenance: while it lasts, no job starts there, those that run there are preempted
+// (services are not), and nothing is repaired automatically.
+struct Reservation {
+  std::string name;
+  std::vector<sched::NodeId> nodes;  // in ascending order
+  sched::Moment from{};
+  sched::Moment until{};
+  std::string user;
+  std::string reason;
+  sched::Moment made{};
+  [[nodiscard]] bool is_active(sched::Moment now) const { return from <= now && now < until; }
+  [[nodiscard]] bool has(sched::NodeId node) const;
 };
 
 struct TenantUse {
@@ -149,15 +201,20 @@ class ControlState {
   [[nodiscard]] const std::set<JobNumber>& jobs_on(sched::NodeId id) const { return jobs_on_[sched::index_of(id)]; }
   // The job that a user submitted with this key; 0: none.
   [[nodiscard]] JobNumber find_key(const std::string& user, const std::string& key) const;
+  [[nodiscard]] const std::map<std::string, Reservation>& reservations() const { return reservations_; }
+  // The reservation of a node at this time; null: none.
+  [[nodiscard]] const Reservation* find_reservation(sched::NodeId id, sched::Moment now) const;
   [[nodiscard]] bool tripped() const { return tripped_; }
   [[nodiscard]] const std::string& trip_reason() const { return trip_reason_; }
   [[nodiscard]] const std::map<std::string, TenantUse>& tenant_use() const { return tenant_use_; }
   [[nodiscard]] const std::map<OperationId, Record>& open_operations() const { return operations_; }
   [[nodiscard]] sched::Moment now() const { return now_; }
+  [[nodiscard]] std::uint32_t format() const { return format_; }  // of the journal
 
   [[nodiscard]] JobNumber last_job() const { return last_job_; }
   [[nodiscard]] OperationId last_operation() const { return last_operation_; }
   [[nodiscard]] SessionId last_session() const { return last_session_; }
+  [[nodiscard]] LeaseEpoch last_epoch() const { return last_epoch_; }
   [[nodiscard]] std::size_t open_sessions() const { return open_sessions_; }
 
   // All state that the journal restores, one line per object: equal for equal states. Also the snapshot format.
@@ -171,33 +228,46 @@ class ControlState {
   friend class StateReader;
   Status apply_to_job(const Record& record);
   Status apply_to_attempt(Job& job, const Record& record);
+  Status begin_drill(Job& job, const Record& record);
+  Status end_drill(Job& job, const Record& record);
   Status apply_part(Job& job, const Record& record);
   Status apply_to_node(const Record& record);
   Status apply_to_session(const Record& record);
+  Status apply_reservation(const Record& record);
+  Status apply_proposal(const Record& record);
+  Status apply_lease(const Record& record);
   Status submit(const Record& record);
   void place(Job& job, const Record& record);
   void end_attempt(Job& job, const Record& record);
   void end_job(Job& job, const Record& record);
+  void keep_ended(EndedJob ended);
+  void keep_key(const std::string& user, const std::string& key, JobNumber job);
   Status move(Job& job, JobState next, const Record& record);
   void claim(const Job& job);
   void release_part(const Job& job, const Part& part);
   void open_operation(const Record& record);
   void close_operation(OperationId operation);
+  void close_operations(const Attempt& attempt);
 
   std::shared_ptr<const sched::Machine> machine_;
   std::map<JobNumber, Job> jobs_;
   std::deque<EndedJob> ended_;
-  std::map<std::pair<std::string, std::string>, JobNumber> keys_;
+  std::unordered_map<JobNumber, std::uint64_t> ended_at_;  // position in ended_, plus forgotten_
+  std::uint64_t forgotten_ = 0;                            // removed from the front of ended_
+  std::unordered_map<std::string, JobNumber> keys_;        // by user and key
   std::vector<Node> nodes_;
   std::vector<sched::NodeFree> unclaimed_;
   std::vector<std::set<JobNumber>> jobs_on_;
   std::map<OperationId, Record> operations_;  // sent, without an outcome
   std::map<std::string, TenantUse> tenant_use_;
+  std::map<std::string, Reservation> reservations_;
   JobNumber last_job_ = 0;
   OperationId last_operation_ = 0;
   SessionId last_session_ = 0;
+  LeaseEpoch last_epoch_ = 0;  // of all leases
   std::size_t open_sessions_ = 0;
   sched::Moment now_{};
+  std::uint32_t format_ = 1;
   bool tripped_ = false;
   std::string trip_reason_;
 };

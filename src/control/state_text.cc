@@ -1,7 +1,9 @@
 // Text form of the state: one line per object, the same fields for the snapshot and for comparisons.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <functional>
 
 #include "base/text.h"
@@ -15,10 +17,17 @@ namespace {
 // key.
 class Write {
  public:
+  explicit Write(std::string text) : writer_(std::move(text)) {}
   void operator()(std::string_view key, const std::string& value) { writer_.text(key, value); }
   void operator()(std::string_view key, sched::Moment value) { writer_.number(key, value.count()); }
   void operator()(std::string_view key, Duration value) { writer_.number(key, value.count()); }
   void operator()(std::string_view key, bool value) { writer_.number(key, value ? 1 : 0); }
+  void operator()(std::string_view key, const std::vector<std::string>& values) { writer_.list(key, values); }
+  void operator()(std::string_view key, const std::vector<sched::NodeId>& nodes) {
+    std::string list;
+    for (const sched::NodeId node : nodes) append_format(list, "{}{}", list.empty() ? "" : ",", sched::index_of(node));
+    writer_.text(key, list);
+  }
   template <class Number>
   void operator()(std::string_view key, Number value) {
     writer_.number(key, static_cast<std::int64_t>(value));
@@ -31,36 +40,79 @@ class Write {
 
 class Read {
  public:
-  explicit Read(const FieldReader& reader) : reader_(reader) {}
+  Read(FieldReader& reader, std::size_t nodes) : reader_(reader), nodes_(nodes), more_(reader.next()) {}
   void operator()(std::string_view key, std::string& value) {
-    if (matches(key)) value = reader_.text();
+    if (!matches(key)) return;
+    value = reader_.text();
+    advance(true);
   }
   void operator()(std::string_view key, sched::Moment& value) {
     std::int64_t count = 0;
-    if (matches(key) && check(reader_.number(count))) value = sched::Moment(count);
+    if (!matches(key)) return;
+    const bool valid = reader_.number(count);
+    if (valid) value = sched::Moment(count);
+    advance(valid);
   }
   void operator()(std::string_view key, Duration& value) {
     std::int64_t count = 0;
-    if (matches(key) && check(reader_.number(count))) value = Duration(count);
+    if (!matches(key)) return;
+    const bool valid = reader_.number(count);
+    if (valid) value = Duration(count);
+    advance(valid);
   }
   void operator()(std::string_view key, bool& value) {
     int flag = 0;
-    if (matches(key) && check(reader_.number(flag) && flag >= 0 && flag <= 1)) value = flag == 1;
+    if (!matches(key)) return;
+    const bool valid = reader_.number(flag) && flag >= 0 && flag <= 1;
+    if (valid) value = flag == 1;
+    advance(valid);
+  }
+  void operator()(std::string_view key, std::vector<std::string>& values) {
+    while (matches(key)) {
+      values.push_back(reader_.text());
+      advance(true);
+    }
+  }
+  void operator()(std::string_view key, std::vector<sched::NodeId>& nodes) {
+    if (!matches(key)) return;
+    nodes.clear();
+    bool valid = true;
+    for (const std::string_view part : split(reader_.raw(), ',')) {
+      std::uint32_t node = 0;
+      const char* const end = part.data() + part.size();
+      const auto [stop, error] = std::from_chars(part.data(), end, node);
+      valid = valid && error == std::errc() && stop == end && node < nodes_;
+      if (valid) nodes.push_back(static_cast<sched::NodeId>(node));
+    }
+    advance(valid);
   }
   template <class Number>
   void operator()(std::string_view key, Number& value) {
     if (!matches(key)) return;
     if constexpr (std::is_enum_v<Number>) {
       std::underlying_type_t<Number> number = 0;
-      if (check(reader_.number(number) && number < limit_of(value))) value = static_cast<Number>(number);
+      const bool valid = reader_.number(number) && number < limit_of(value);
+      if (valid) value = static_cast<Number>(number);
+      advance(valid);
     } else if constexpr (std::is_same_v<Number, std::uint64_t>) {
       std::int64_t number = 0;  // written as int64
-      if (check(reader_.number(number))) value = static_cast<std::uint64_t>(number);
+      const bool valid = reader_.number(number);
+      if (valid) value = static_cast<std::uint64_t>(number);
+      advance(valid);
     } else {
-      check(reader_.number(value));
+      advance(reader_.number(value));
     }
   }
-  [[nodiscard]] bool ok() const { return found_ && !bad_; }
+  // Reads all fields. They are in the order of `visit` if weft wrote them: then one pass finds them all.
+  template <class Visit>
+  bool read(const Visit& visit) {
+    while (more_ && !bad_) {
+      found_ = false;
+      visit(*this);
+      if (!found_) return false;
+    }
+    return !bad_ && !reader_.malformed();
+  }
 
  private:
   static std::uint32_t limit_of(sched::NodeId) { return UINT32_MAX; }
@@ -70,18 +122,21 @@ class Read {
   static std::uint8_t limit_of(JobState) { return kJobStates; }
   static std::uint8_t limit_of(SessionStep) { return kSessionSteps; }
   static std::uint8_t limit_of(Health) { return kHealths; }
+  static std::uint8_t limit_of(Stage) { return kStages; }
   static std::uint8_t limit_of(RecordKind) { return kRecordKinds; }
-  bool matches(std::string_view key) {
-    const bool same = !found_ && key == reader_.key();
-    found_ = found_ || same;
-    return same;
+  static std::uint8_t limit_of(DrillResult) { return kDrillResults; }
+  static std::uint8_t limit_of(LeaseOwner) { return lease::kLeaseOwners; }
+  static std::uint8_t limit_of(LeasePhase) { return kLeasePhases; }
+  [[nodiscard]] bool matches(std::string_view key) const { return more_ && key == reader_.key(); }
+  void advance(bool valid) {
+    found_ = true;
+    bad_ = bad_ || !valid;
+    more_ = valid && reader_.next();
   }
-  bool check(bool good) {
-    bad_ = bad_ || !good;
-    return good;
-  }
-  const FieldReader& reader_;
-  bool found_ = false;
+  FieldReader& reader_;
+  std::size_t nodes_;  // of the cluster
+  bool more_ = false;
+  bool found_ = false;  // a field, in this pass
   bool bad_ = false;
 };
 
@@ -95,7 +150,7 @@ void visit_attempt(V& v, T& a) {
   v("number", a.number), v("charge", a.charge), v("chosen", a.chosen), v("checkpoint", a.checkpoint);
   v("path", a.checkpoint_path), v("step", a.step), v("start", a.start), v("starts", a.starts), v("stop", a.stop);
   v("stops", a.stops), v("cause", a.cause), v("cause_text", a.cause_text), v("placed", a.placed), v("sent", a.sent);
-  v("running", a.running), v("stopped", a.stopped);
+  v("running", a.running), v("stopped", a.stopped), v("asked", a.asked), v("notice", a.notice);
 }
 template <class V, class T>
 void visit_job(V& v, T& j) {
@@ -106,10 +161,17 @@ void visit_job(V& v, T& j) {
   v("step", j.step), v("checkpointed", j.checkpointed), v("write_time", j.write_time);
 }
 template <class V, class T>
+void visit_drill(V& v, T& d) {
+  v("result", d.result), v("stopped", d.stopped), v("restored", d.restored), v("user", d.user), v("begun", d.begun);
+  v("ended", d.ended), v("before", d.before), v("after", d.after), v("checkpoint", d.checkpoint), v("step", d.step);
+  v("text", d.text);
+}
+template <class V, class T>
 void visit_ended(V& v, T& j) {
   v("number", j.number), v("state", j.state), v("name", j.name), v("user", j.user), v("tenant", j.tenant);
   v("key", j.key), v("reason", j.reason), v("code", j.code), v("attempts", j.attempts), v("tasks", j.tasks);
   v("submitted", j.submitted), v("first_start", j.first_start), v("ended", j.ended);
+  v("drill", j.drill), v("output", j.output), v("content", j.content);
 }
 template <class V, class T>
 void visit_node(V& v, T& n) {
@@ -120,7 +182,22 @@ void visit_node(V& v, T& n) {
 template <class V, class T>
 void visit_session(V& v, T& s) {
   v("id", s.id), v("step", s.step), v("operation", s.operation), v("cause", s.cause), v("evidence", s.evidence);
-  v("opened", s.opened), v("since", s.since);
+  v("opened", s.opened), v("since", s.since), v("tenants", s.tenants);
+}
+template <class V, class T>
+void visit_proposal(V& v, T& p) {
+  v("stage", p.stage), v("session", p.session), v("reason", p.reason), v("at", p.at);
+}
+template <class V, class T>
+void visit_lease(V& v, T& l) {
+  v("owner", l.owner), v("epoch", l.epoch), v("phase", l.phase), v("since", l.since), v("operation", l.operation);
+  v("ordered", l.ordered), v("target", l.target), v("asked", l.asked), v("user", l.user), v("reason", l.reason);
+  v("preempt", l.preempt), v("fenced", l.fenced), v("moves", l.moves), v("policy", l.policy);
+}
+template <class V, class T>
+void visit_reservation(V& v, T& r) {
+  v("name", r.name), v("nodes", r.nodes), v("from", r.from), v("until", r.until), v("user", r.user);
+  v("reason", r.reason), v("made", r.made);
 }
 template <class V, class T>
 void visit_operation(V& v, T& r) {
@@ -136,19 +213,22 @@ std::string ControlState::to_text() const {
     ((((out += kind) += '\t') += fields) += '\n');
   };
   const auto object = [&](std::string_view kind, const auto& visit) {
-    Write write;
+    (out += kind) += '\t';
+    Write write(std::move(out));
     visit(write);
-    line(kind, write.take());
+    (out = write.take()) += '\n';
   };
   object("state", [&](Write& v) {
+    if (format_ > 1) v("format", format_);  // the first field, where every version finds it
     v("now", now_), v("last_job", last_job_), v("last_operation", last_operation_), v("last_session", last_session_);
-    v("tripped", tripped_), v("trip_reason", trip_reason_);
+    v("tripped", tripped_), v("trip_reason", trip_reason_), v("last_epoch", last_epoch_);
   });
   for (const EndedJob& job : ended_) object("ended", [&](Write& v) { visit_ended(v, job); });
   for (const auto& entry : jobs_) {
     const Job& job = entry.second;  // clang 14 cannot capture a structured binding
     object("job", [&](Write& v) { visit_job(v, job); });
     line("spec", control::to_text(*job.spec));
+    if (job.drill) object("drill", [&](Write& v) { visit_drill(v, *job.drill); });
     if (!job.current) continue;
     object("attempt", [&](Write& v) { visit_attempt(v, *job.current); });
     Record slots;
@@ -158,19 +238,24 @@ std::string ControlState::to_text() const {
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const Node& node = nodes_[n];
-    Write write;
-    visit_node(write, node);
     Record boots;
     boots.node = static_cast<sched::NodeId>(n);
     boots.boots.assign(node.boots.begin(), node.boots.end());
     line("node", control::to_text(boots));
-    line("health", write.take());
+    object("health", [&](Write& v) { visit_node(v, node); });
     if (node.session) object("session", [&](Write& v) { visit_session(v, *node.session); });
+    if (node.proposal) object("proposal", [&](Write& v) { visit_proposal(v, *node.proposal); });
+    const bool leased = node.lease.phase != LeasePhase::none || node.lease.policy != LeaseOwner::none;
+    if (leased) object("lease", [&](Write& v) { visit_lease(v, node.lease); });
   }
   for (const auto& entry : operations_) {
     Record operation = entry.second;
     operation.operation = entry.first;
     object("operation", [&](Write& v) { visit_operation(v, operation); });
+  }
+  for (const auto& entry : reservations_) {
+    const Reservation& reservation = entry.second;
+    object("reservation", [&](Write& v) { visit_reservation(v, reservation); });
   }
   for (const auto& entry : tenant_use_) {
     const std::string& tenant = entry.first;
@@ -190,15 +275,20 @@ class StateReader {
   bool read(std::string_view kind, std::string_view fields) {
     if (kind == "state") {
       return object(fields, [&](Read& v) {
-        v("now", state_.now_), v("last_job", state_.last_job_), v("last_operation", state_.last_operation_);
+        v("format", state_.format_), v("now", state_.now_), v("last_job", state_.last_job_),
+            v("last_operation", state_.last_operation_);
         v("last_session", state_.last_session_), v("tripped", state_.tripped_), v("trip_reason", state_.trip_reason_);
+        v("last_epoch", state_.last_epoch_);
       });
     }
-    if (kind == "node" || kind == "health" || kind == "session") return read_node(kind, fields);
+    constexpr std::string_view kNodeLines[] = {"node", "health", "session", "proposal", "lease"};
+    if (std::find(std::begin(kNodeLines), std::end(kNodeLines), kind) != std::end(kNodeLines))
+      return read_node(kind, fields);
     if (kind == "ended") {
-      EndedJob& job = state_.ended_.emplace_back();
+      EndedJob job;
       if (!object(fields, [&](Read& v) { visit_ended(v, job); })) return false;
-      if (!job.key.empty()) state_.keys_[{job.user, job.key}] = job.number;
+      state_.keep_key(job.user, job.key, job.number);
+      state_.keep_ended(std::move(job));
       return true;
     }
     if (kind == "operation") {
@@ -209,11 +299,23 @@ class StateReader {
       return true;
     }
     if (kind == "use") return read_use(fields);
+    if (kind == "reservation") {
+      Reservation reservation;
+      if (!object(fields, [&](Read& v) { visit_reservation(v, reservation); })) return false;
+      const std::string name = reservation.name;
+      state_.reservations_[name] = std::move(reservation);
+      return std::is_sorted(state_.reservations_[name].nodes.begin(), state_.reservations_[name].nodes.end());
+    }
     return read_job(kind, fields);
   }
 
   // What the lines imply.
   bool finish() {
+    for (auto each = state_.operations_.end();
+         each != state_.operations_.begin();) {  // the newest of an attempt counts
+      --each;
+      if (!is_awaited(each->first, each->second)) each = state_.operations_.erase(each);
+    }
     for (const auto& [number, job] : state_.jobs_) {
       if (!job.spec) return false;
       if (!job.current || job.current->starts == 0) continue;
@@ -227,14 +329,22 @@ class StateReader {
 
  private:
   template <class Visit>
-  static bool object(std::string_view fields, const Visit& visit) {
+  bool object(std::string_view fields, const Visit& visit) const {
     FieldReader reader(fields);
-    while (reader.next()) {
-      Read read(reader);
-      visit(read);
-      if (!read.ok()) return false;
-    }
-    return !reader.malformed();
+    return Read(reader, state_.nodes_.size()).read(visit);
+  }
+
+  // Format 1 kept operations of ended attempts, and did not note which are those of the current one.
+  bool is_awaited(OperationId operation, const Record& record) {
+    if (record.kind == RecordKind::orphan_stopped || record.kind == RecordKind::cordon_removed) return false;
+    const bool asks = record.kind == RecordKind::checkpoint_asked;
+    if (!asks && record.kind != RecordKind::attempt_checkpoint) return true;
+    const auto job = state_.jobs_.find(record.job);
+    if (job == state_.jobs_.end() || !job->second.current || job->second.current->number != record.attempt)
+      return false;
+    OperationId& kept = asks ? job->second.current->asked : job->second.current->notice;
+    kept = std::max(kept, operation);
+    return kept == operation;
   }
 
   bool read_use(std::string_view fields) {
@@ -257,6 +367,11 @@ class StateReader {
     }
     if (node_ == nullptr) return false;
     if (kind == "health") return object(fields, [&](Read& v) { visit_node(v, *node_); });
+    if (kind == "proposal") {
+      node_->proposal.emplace();
+      return object(fields, [&](Read& v) { visit_proposal(v, *node_->proposal); });
+    }
+    if (kind == "lease") return object(fields, [&](Read& v) { visit_lease(v, node_->lease); });
     node_->session.emplace();
     return object(fields, [&](Read& v) { visit_session(v, *node_->session); });
   }
@@ -267,7 +382,7 @@ class StateReader {
       if (!object(fields, [&](Read& v) { visit_job(v, job); })) return false;
       job_ = &state_.jobs_[job.number];
       *job_ = std::move(job);
-      if (!job_->key.empty()) state_.keys_[{job_->user, job_->key}] = job_->number;
+      state_.keep_key(job_->user, job_->key, job_->number);
       return true;
     }
     if (job_ == nullptr) return false;
@@ -277,8 +392,12 @@ class StateReader {
       job_->spec = std::make_shared<const JobSpec>(std::move(*spec));
       return true;
     }
+    if (kind == "drill") {
+      job_->drill.emplace();
+      return object(fields, [&](Read& v) { visit_drill(v, *job_->drill); });
+    }
     if (kind == "attempt") {
-      job_->current.emplace();
+      job_->current.emplace().charge = {};  // zero is not written
       return object(fields, [&](Read& v) { visit_attempt(v, *job_->current); });
     }
     if (!job_->current) return false;
@@ -303,8 +422,25 @@ class StateReader {
   Node* node_ = nullptr;
 };
 
+namespace {
+
+// Read before the rest, which a newer version may have written in any way.
+std::int64_t format_of(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (!line.starts_with("state\t")) return 1;
+  FieldReader reader(line.substr(6));
+  std::int64_t format = 1;
+  while (reader.next()) {
+    if (reader.key() == "format" && !reader.number(format)) return INT64_MAX;
+  }
+  return format;
+}
+
+}  // namespace
+
 Result<ControlState> ControlState::parse(std::shared_ptr<const sched::Machine> machine, std::string_view text) {
   StateReader reader(std::move(machine));
+  if (const std::int64_t format = format_of(text); format > kJournalFormat) return newer_format("snapshot", format);
   std::size_t number = 0;
   for (const std::string_view line : split_lines(text)) {
     ++number;

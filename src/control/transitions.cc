@@ -25,7 +25,7 @@ constexpr Transition<JobState> kJobTransitions[] = {
     {starting, Kind::attempt_ended, done, "every part exited with 0"},
     {starting, Kind::attempt_ended, queued, "every part ended, restart"},
     {starting, Kind::attempt_ended, failed, "every part ended, no restart"},
-    {running, Kind::attempt_checkpoint, checkpointing, "preempted, node drained"},
+    {running, Kind::attempt_checkpoint, checkpointing, "preempted, node drained or reserved, drill"},
     {running, Kind::attempt_stopping, stopping, "part failed, node lost, limit, canceled"},
     {running, Kind::attempt_ended, done, "every part exited with 0"},
     {running, Kind::attempt_ended, queued, "every part ended, restart"},
@@ -46,6 +46,7 @@ constexpr Transition<SessionStep> kSessionTransitions[] = {
     {Step::quarantine, Kind::session_step, Step::drain, "cordon seen"},
     {Step::quarantine, Kind::session_step, Step::quarantine, "no report: the cordon is repeated"},
     {Step::quarantine, Kind::session_step, Step::person, "deadline"},
+    {Step::drain, Kind::session_step, Step::drain, "the engine is asked to move its own jobs away"},
     {Step::drain, Kind::session_step, Step::remediate, "nothing of ours runs, or the node does not respond"},
     {Step::drain, Kind::session_step, Step::validate, "healthy again before the power cycle"},
     {Step::drain, Kind::session_step, Step::person, "deadline, or no fresh evidence"},
@@ -83,7 +84,8 @@ std::string_view to_text(JobState state) { return name_in(kJobStateNames, state)
 std::optional<JobState> find_job_state(std::string_view name) { return find_enum<JobState>(kJobStateNames, name); }
 std::string_view to_text(StopCause cause) {
   static constexpr std::array<std::string_view, kStopCauses> names = {
-      "none", "canceled", "preempted", "node lost", "node drained", "failed", "time limit", "start timeout", "drill"};
+      "none",       "canceled",      "preempted", "node lost",     "node drained", "failed",
+      "time limit", "start timeout", "drill",     "node reserved", "node moved"};
   return name_in(names, cause);
 }
 std::string_view to_text(PartEnd end) {
@@ -94,6 +96,10 @@ std::string_view to_text(AttemptEnd end) {
   static constexpr std::array<std::string_view, kAttemptEnds> names = {"succeeded", "application", "infrastructure",
                                                                        "preempted", "canceled"};
   return name_in(names, end);
+}
+std::string_view to_text(DrillResult result) {
+  static constexpr std::array<std::string_view, kDrillResults> names = {"pending", "passed", "failed"};
+  return name_in(names, result);
 }
 std::string_view to_text(OperationEnd end) {
   static constexpr std::array<std::string_view, kOperationEnds> names = {"succeeded", "transient", "permanent",

@@ -30,8 +30,20 @@ inline constexpr std::uint8_t kJobStates = 10;
 [[nodiscard]] constexpr bool is_final(JobState state) { return state >= JobState::done; }
 
 // Why an attempt is stopped.
-enum class StopCause : std::uint8_t { none, canceled, preempted, node_lost, drained, failed, limit, timeout, drill };
-inline constexpr std::uint8_t kStopCauses = 9;
+enum class StopCause : std::uint8_t {
+  none,
+  canceled,
+  preempted,
+  node_lost,
+  drained,
+  failed,
+  limit,
+  timeout,
+  drill,
+  reserved,  // for maintenance
+  moved      // the node goes to another engine
+};
+inline constexpr std::uint8_t kStopCauses = 11;
 [[nodiscard]] std::string_view to_text(StopCause cause);
 
 // How a part ended.
@@ -47,6 +59,10 @@ inline constexpr std::uint8_t kPartEnds = 4;
 enum class AttemptEnd : std::uint8_t { succeeded, application, infrastructure, preempted, canceled };
 inline constexpr std::uint8_t kAttemptEnds = 5;
 [[nodiscard]] std::string_view to_text(AttemptEnd end);
+
+enum class DrillResult : std::uint8_t { pending, passed, failed };
+inline constexpr std::uint8_t kDrillResults = 3;
+[[nodiscard]] std::string_view to_text(DrillResult result);
 
 // Outcome of an operation: retrying is decided by it, never by a loop.
 enum class OperationEnd : std::uint8_t { succeeded, transient, permanent, superseded, canceled };

@@ -26,6 +26,15 @@ TEST(Checksum, PartsGiveTheSameAsTheWhole) {
     EXPECT_EQ(crc32c(text.substr(at), crc32c(text.substr(0, at))), crc32c(text));
 }
 
+TEST(Checksum, TableAndInstructionAgree) {
+  EXPECT_EQ(crc32c_by_table("123456789"), 0xE3069283U);
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(crc32c_by_table(text, 5), crc32c(text, 5)) << i;
+    text += static_cast<char>(i * 37);
+  }
+}
+
 TEST(Checksum, CoversKindAndSequence) {
   const std::uint32_t checksum = compute_checksum(Kind::record, 7, "bytes");
   EXPECT_EQ(compute_checksum(Kind::record, 7, "bytes"), checksum);

@@ -36,6 +36,7 @@ std::vector<Command> make_commands() {
   commands.push_back(status_command());
   for (Command& command : job_commands()) commands.push_back(std::move(command));
   for (Command& command : node_commands()) commands.push_back(std::move(command));
+  for (Command& command : gate_commands()) commands.push_back(std::move(command));
   commands.push_back(queue_command());
   commands.push_back(watch_command());
   commands.push_back(drill_command());
@@ -182,6 +183,21 @@ Option file_option() {
           .value = "FILE",
           .help = "write the result to this file (atomically) instead of standard output",
           .hint = Hint::file};
+}
+
+Option slurm_conf_option() {
+  return {.name = "slurm-conf",
+          .value = "FILE",
+          .help = "configuration file of Slurm",
+          .fallback = "$SLURM_CONF, else Slurm's default",
+          .hint = Hint::file};
+}
+
+Option partition_option() {
+  return {.name = "partition",
+          .value = "NAME",
+          .help = "partition of Slurm to run jobs in",
+          .fallback = "Slurm's default partition"};
 }
 
 Option catalog_option() {

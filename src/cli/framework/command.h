@@ -98,6 +98,8 @@ struct OptionSection {
 [[nodiscard]] Option output_option();
 [[nodiscard]] Option file_option();
 [[nodiscard]] Option catalog_option();
+[[nodiscard]] Option slurm_conf_option();
+[[nodiscard]] Option partition_option();
 [[nodiscard]] Option config_option();
 [[nodiscard]] Argument cluster_argument();
 
@@ -131,6 +133,8 @@ struct OptionSection {
 [[nodiscard]] Command job_logs_command();
 [[nodiscard]] Command job_wait_command();
 [[nodiscard]] std::vector<Command> node_commands();
+[[nodiscard]] std::vector<Command> reservation_commands();
+[[nodiscard]] std::vector<Command> gate_commands();
 [[nodiscard]] Command queue_command();
 [[nodiscard]] Command status_command();
 [[nodiscard]] Command watch_command();

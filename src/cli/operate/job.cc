@@ -6,12 +6,6 @@
 namespace weft::cli {
 namespace {
 
-serve::Target target_of(std::string path) {
-  serve::Target target;
-  target.path = std::move(path);
-  return target;
-}
-
 Exit run_list(Context& context) {
   const Arguments& arguments = context.arguments();
   serve::Target target = target_of("/v1/jobs");
@@ -24,7 +18,7 @@ Exit run_list(Context& context) {
 }
 
 Exit run_view(Context& context, std::string_view suffix) {
-  const std::optional<std::uint64_t> job = read_job_number(context, context.arguments().word(0));
+  const std::optional<std::string> job = read_job_name(context, context.arguments().word(0));
   if (!job) return Exit::usage;
   return ServerClient(context).show(target_of(fmt::format("/v1/jobs/{}{}", *job, suffix)));
 }
@@ -32,29 +26,21 @@ Exit run_view(Context& context, std::string_view suffix) {
 Exit run_show(Context& context) { return run_view(context, ""); }
 Exit run_why(Context& context) { return run_view(context, "/why"); }
 
-// The worst outcome of all jobs that were named.
 Exit run_change(Context& context, std::string_view verb) {
-  std::vector<std::uint64_t> jobs;
+  std::vector<std::string> jobs;
   for (const std::string& word : context.arguments().words()) {
-    const std::optional<std::uint64_t> job = read_job_number(context, word);
+    const std::optional<std::string> job = read_job_name(context, word);
     if (!job) return Exit::usage;
     jobs.push_back(*job);
   }
-  const ServerClient client(context);
-  Exit worst = Exit::ok;
-  for (const std::uint64_t job : jobs) {
-    const Exit code = client.change(fmt::format("/v1/jobs/{}/{}", job, verb), fmt::format("job {}", job));
-    if (code > worst) worst = code;
-  }
-  return worst;
+  return ServerClient(context).change_each("jobs", "job", jobs, verb);
 }
 
 Exit run_cancel(Context& context) { return run_change(context, "cancel"); }
 Exit run_hold(Context& context) { return run_change(context, "hold"); }
 Exit run_release(Context& context) { return run_change(context, "release"); }
 
-Argument job_argument() { return {.name = "JOB", .help = "number of the job"}; }
-Argument jobs_argument() { return {.name = "JOB", .help = "numbers of the jobs", .repeatable = true}; }
+Argument job_argument() { return {.name = "JOB", .help = "number of the job; in watch mode, as the engine names it"}; }
 
 Command list_command() {
   Command command;
@@ -96,7 +82,10 @@ Command why_command() {
   command.usage = "JOB [OPTIONS]";
   command.description = {
       "For a waiting job: what it waits for, which jobs block it, the expected start, and the smallest changes that "
-      "start it sooner, each tried on a copy of the scheduler. For a running job: its placement and the alternatives."};
+      "start it sooner, each tried on a copy of the scheduler. For a running job: its placement and the alternatives.",
+      "In watch mode: the engine's own reason in words, and the facts that belong to it: what the job asks for, what "
+      "is "
+      "free, which nodes are out of service and by whom, which jobs are ahead of it."};
   command.examples = {{"weft job why 7", "What job 7 waits for"}};
   command.arguments = {job_argument()};
   command.options = {socket_option(), output_option(), file_option()};
@@ -104,17 +93,15 @@ Command why_command() {
   return command;
 }
 
-Command change_command(std::string_view verb, std::string summary, std::string description, Exit (*run)(Context&)) {
-  Command command;
-  command.name = fmt::format("job {}", verb);
-  command.summary = std::move(summary);
-  command.usage = "JOB... [OPTIONS]";
-  command.description = {std::move(description)};
-  command.examples = {{fmt::format("weft job {} 7 8", verb), "Two jobs"}};
-  command.arguments = {jobs_argument()};
-  command.options = {reason_option("why, for the journal and for `weft job show`"), socket_option(), output_option()};
-  command.run = run;
-  return command;
+Command job_change(std::string_view verb, std::string summary, std::string description, Exit (*run)(Context&)) {
+  return change_command({.group = "job",
+                         .verb = verb,
+                         .summary = std::move(summary),
+                         .description = {std::move(description)},
+                         .example = {fmt::format("weft job {} 7 8", verb), "Two jobs"},
+                         .objects = {.name = "JOB", .help = "numbers of the jobs", .repeatable = true},
+                         .reason_help = "why, for the journal and for `weft job show`",
+                         .run = run});
 }
 
 }  // namespace
@@ -127,16 +114,16 @@ std::vector<Command> job_commands() {
   commands.push_back(why_command());
   commands.push_back(job_logs_command());
   commands.push_back(job_wait_command());
-  commands.push_back(change_command("cancel", "Cancel jobs",
-                                    "A running job gets SIGTERM, and SIGKILL after its grace period. It has ended when "
-                                    "none of its processes is left.",
-                                    run_cancel));
+  commands.push_back(job_change("cancel", "Cancel jobs",
+                                "A running job gets SIGTERM, and SIGKILL after its grace period. It has ended when "
+                                "none of its processes is left.",
+                                run_cancel));
   commands.push_back(
-      change_command("hold", "Hold queued jobs: they do not start", "Only jobs that wait can be held.", run_hold));
-  commands.push_back(change_command("release", "Release held jobs: they may start",
-                                    "A job that was held after too many failures starts again with its failures "
-                                    "counted from zero.",
-                                    run_release));
+      job_change("hold", "Hold queued jobs: they do not start", "Only jobs that wait can be held.", run_hold));
+  commands.push_back(job_change("release", "Release held jobs: they may start",
+                                "A job that was held after too many failures starts again with its failures "
+                                "counted from zero.",
+                                run_release));
   return commands;
 }
 

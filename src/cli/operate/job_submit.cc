@@ -44,12 +44,14 @@ Exit run_submit(Context& context) {
   if (context.output_format() == OutputFormat::json) return context.deliver(response->body);
   const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
   const auto answer = json.is_object() ? json.find("answer") : json.end();
-  if (!json.is_object() || answer == json.end() || !answer->is_object() || !answer->contains("job")) {
-    return context.failed({ErrorCode::internal, "the server's answer has no job number", client.socket()});
-  }
+  const bool complete = json.is_object() && answer != json.end() && answer->is_object() && answer->contains("job") &&
+                        (*answer)["job"].is_number_unsigned();
+  if (!complete) return context.failed({ErrorCode::internal, "the server's answer has no job number", client.socket()});
   const auto number = (*answer)["job"].get<std::uint64_t>();
   if (context.quiet()) return context.deliver(fmt::format("{}\n", number));
-  return context.deliver(fmt::format("job {}: {}\n", number, (*answer)["message"].get<std::string>()));
+  const auto message = answer->find("message");
+  const bool has_message = message != answer->end() && message->is_string();
+  return context.deliver(fmt::format("job {}: {}\n", number, has_message ? message->get<std::string>() : "submitted"));
 }
 
 }  // namespace

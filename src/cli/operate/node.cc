@@ -7,12 +7,6 @@
 namespace weft::cli {
 namespace {
 
-serve::Target target_of(std::string path) {
-  serve::Target target;
-  target.path = std::move(path);
-  return target;
-}
-
 Exit run_list(Context& context) { return ServerClient(context).show(target_of("/v1/nodes")); }
 
 Exit run_show(Context& context) {
@@ -34,31 +28,23 @@ Exit run_change(Context& context, std::string_view verb) {
     if (!names.ok()) return context.usage_error(names.error().text());
     nodes.insert(nodes.end(), names->begin(), names->end());
   }
-  const ServerClient client(context);
-  Exit worst = Exit::ok;
-  for (const std::string& node : nodes) {
-    const Exit code = client.change(fmt::format("/v1/nodes/{}/{}", node, verb), fmt::format("node {}", node));
-    if (code > worst) worst = code;
-  }
-  return worst;
+  return ServerClient(context).change_each("nodes", "node", nodes, verb);
 }
 
 Exit run_drain(Context& context) { return run_change(context, "drain"); }
 Exit run_resume(Context& context) { return run_change(context, "resume"); }
 Exit run_confirm_off(Context& context) { return run_change(context, "confirm-off"); }
 
-Command change_command(std::string_view verb, std::string summary, std::string description, Exit (*run)(Context&)) {
-  Command command;
-  command.name = fmt::format("node {}", verb);
-  command.summary = std::move(summary);
-  command.usage = "NODE... [--reason TEXT] [OPTIONS]";
-  command.description = {std::move(description),
-                         "Only operators may do it: root, and the user that runs `weft serve`."};
-  command.examples = {{fmt::format("weft node {} 'gpu-[001-004]' --reason 'new firmware'", verb), "Four nodes"}};
-  command.arguments = {{.name = "NODE", .help = "names, or ranges of names", .hint = Hint::server, .repeatable = true}};
-  command.options = {reason_option("why, for the journal and for `weft node show`"), socket_option(), output_option()};
-  command.run = run;
-  return command;
+Command node_change(std::string_view verb, std::string summary, std::string description, Exit (*run)(Context&)) {
+  return change_command(
+      {.group = "node",
+       .verb = verb,
+       .summary = std::move(summary),
+       .description = {std::move(description), "Only operators may do it: root, and the user that runs `weft serve`."},
+       .example = {fmt::format("weft node {} 'gpu-[001-004]' --reason 'new firmware'", verb), "Four nodes"},
+       .objects = {.name = "NODE", .help = "names, or ranges of names", .hint = Hint::server, .repeatable = true},
+       .reason_help = "why, for the journal and for `weft node show`",
+       .run = run});
 }
 
 }  // namespace
@@ -83,16 +69,17 @@ std::vector<Command> node_commands() {
   show.options = {watch_option(), socket_option(), output_option(), file_option()};
   show.run = run_show;
   commands.push_back(std::move(show));
-  commands.push_back(change_command("drain", "Take nodes out of service after their jobs",
-                                    "Running jobs continue; none starts there.", run_drain));
-  commands.push_back(change_command("resume", "Return drained or repaired nodes to service",
-                                    "A node that waits for an operator in a repair session is validated first.",
-                                    run_resume));
-  commands.push_back(change_command("confirm-off", "State that nodes are verified to be powered off",
-                                    "Releases the jobs of a node that does not answer. Verify it first, at the power "
-                                    "feed or the machine: if the node runs, its job runs twice. --reason says how it "
-                                    "was verified.",
-                                    run_confirm_off));
+  commands.push_back(node_change("drain", "Take nodes out of service after their jobs",
+                                 "Running jobs continue; none starts there.", run_drain));
+  commands.push_back(node_change("resume", "Return drained or repaired nodes to service",
+                                 "A node that waits for an operator in a repair session is validated first.",
+                                 run_resume));
+  commands.push_back(node_change("confirm-off", "State that nodes are verified to be powered off",
+                                 "Releases the jobs of a node that does not answer. Verify it first, at the power "
+                                 "feed or the machine: if the node runs, its job runs twice. --reason says how it "
+                                 "was verified.",
+                                 run_confirm_off));
+  for (Command& command : reservation_commands()) commands.push_back(std::move(command));
   return commands;
 }
 

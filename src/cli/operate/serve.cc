@@ -3,13 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <system_error>
 
 #include "base/human_format.h"
 #include "cli/framework/option_reader.h"
 #include "cli/operate/server_client.h"
 #include "serve/daemon/daemon.h"
+#include "serve/daemon/stage_options.h"
+#include "world/local/user_rights.h"
 
 namespace weft::cli {
 namespace {
@@ -34,14 +38,97 @@ std::string clock_text() {
   return format_utc_seconds(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
+// Options that have a meaning for one engine only.
+constexpr std::pair<std::string_view, std::string_view> kEngineOptions[] = {
+    {"slurm-conf", "slurm"},     {"slurmrestd", "slurm"},      {"slurm-token", "slurm"},
+    {"partition", "slurm"},      {"kubeconfig", "kubernetes"}, {"kube-context", "kubernetes"},
+    {"namespace", "kubernetes"}, {"image", "kubernetes"},      {"service-account", "kubernetes"}};
+
+// The places where kubectl looks; "": none of them.
+std::string find_kubeconfig(Context& context) {
+  std::string given = context.arguments().value("kubeconfig");
+  if (!given.empty() || context.arguments().has("service-account")) return given;
+  std::string named = context.io().environment("KUBECONFIG");
+  if (!named.empty()) return named;
+  if (!context.io().environment("KUBERNETES_SERVICE_HOST").empty()) return {};
+  std::string usual = context.io().environment("HOME") + "/.kube/config";
+  std::error_code problem;
+  return std::filesystem::exists(usual, problem) ? usual : std::string();
+}
+
+serve::SlurmSettings slurm_settings(Context& context) {
+  serve::SlurmSettings settings;
+  const std::string conf = context.arguments().value("slurm-conf");
+  settings.conf = conf.empty() ? context.io().environment("SLURM_CONF") : absolute(conf);
+  settings.partition = context.arguments().value("partition");
+  settings.restd = context.arguments().value("slurmrestd");
+  const std::string token = context.arguments().value("slurm-token");
+  if (!token.empty()) settings.token = absolute(token);
+  settings.user = world::find_account(::geteuid()).name;
+  settings.path = context.io().environment("PATH");
+  return settings;
+}
+
+serve::KubeSettings kube_settings(Context& context) {
+  serve::KubeSettings settings;
+  settings.kubeconfig = find_kubeconfig(context);
+  settings.context = context.arguments().value("kube-context");
+  settings.kube_namespace = context.arguments().value("namespace");
+  settings.image = context.arguments().value("image");
+  settings.service_account = context.arguments().value("service-account");
+  settings.service_host = context.io().environment("KUBERNETES_SERVICE_HOST");
+  settings.service_port = context.io().environment("KUBERNETES_SERVICE_PORT");
+  return settings;
+}
+
+// Refused before the state directory is created.
+void check_engine_options(Context& context, const std::string& engine, OptionReader& reader) {
+  const Arguments& arguments = context.arguments();
+  for (const auto& [option, owner] : kEngineOptions) {
+    if (reader.ok() && engine != owner && arguments.has(std::string(option)))
+      reader.bad(std::string(option), fmt::format("needs --engine {}", owner));
+  }
+  for (const char* option : {"slurm-conf", "slurm-token", "kubeconfig"}) {
+    const std::string file = arguments.value(option);
+    if (reader.ok() && !file.empty() && ::access(file.c_str(), R_OK) != 0)
+      reader.bad(option, fmt::format("{} cannot be read: {}", file, std::generic_category().message(errno)));
+  }
+  const bool runs_jobs = arguments.value("mode") != "watch";
+  if (reader.ok() && engine == "kubernetes" && runs_jobs && arguments.value("image").empty())
+    reader.bad("image", "is needed by --engine kubernetes: the container image that jobs run in");
+}
+
 Exit run_serve(Context& context) {
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(context.arguments().word(0));
   if (!context.report(*loaded)) return Exit::usage;
   OptionReader reader(context.arguments());
   const std::optional<Duration> start_timeout = reader.time("start-timeout");
   if (reader.ok() && start_timeout && start_timeout->count() <= 0) reader.bad("start-timeout", "must be above zero");
+  const std::string engine = context.arguments().value("engine");
+  check_engine_options(context, engine, reader);
+  const bool watch = context.arguments().value("mode") == "watch";
+  if (reader.ok() && watch && engine != "slurm" && engine != "kubernetes")
+    reader.bad("mode", "watch needs --engine slurm or kubernetes");
+  for (const char* option : {"partition", "start-timeout", "image"}) {
+    if (reader.ok() && watch && context.arguments().has(option)) reader.bad(option, "has no meaning with --mode watch");
+  }
+  if (reader.ok() && !watch && context.arguments().has("enable")) reader.bad("enable", "needs --mode watch");
+  for (const std::string& word : context.arguments().values("enable")) {
+    if (reader.ok() && word.starts_with("repair"))
+      reader.bad("enable", "repair is not available: weft serve proposes it, and `weft oob power cycle` does it");
+    if (reader.ok() && engine == "kubernetes" && word.starts_with("drain"))
+      reader.bad("enable", "drain is not available with --engine kubernetes: weft serve proposes it");
+  }
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
+  if (watch) {
+    const Result<sched::Machine> machine = sched::Machine::of(*loaded->cluster);
+    if (!machine.ok()) return context.failed(machine.error());
+    const Result<control::StageSet> stages = serve::parse_stages(context.arguments().values("enable"), *machine);
+    if (!stages.ok()) return context.usage_error(stages.error().message);
+  }
   serve::ServeOptions options;
+  options.watch = watch;
+  options.enable = context.arguments().values("enable");
   if (start_timeout) options.start_timeout = *start_timeout;
   options.cluster = loaded->cluster;
   options.version = WEFT_VERSION;
@@ -52,6 +139,15 @@ Exit run_serve(Context& context) {
   if (socket.empty()) socket = context.io().environment("WEFT_SOCKET");
   if (socket.empty()) socket = default_socket(context.io());
   options.socket_path = absolute(socket);
+  if (engine == "slurm") {
+    options.engine = serve::Engine::slurm;
+    options.slurm = slurm_settings(context);
+  }
+  if (engine == "kubernetes") {
+    options.engine = serve::Engine::kubernetes;
+    options.kube = kube_settings(context);
+    if (const auto access = serve::read_kube_access(options.kube); !access.ok()) return context.failed(access.error());
+  }
   options.cgroups = !context.arguments().has("no-cgroups");
   options.helper = {"/proc/self/exe", std::string(kHelperCommand)};
   options.log = [&](std::string_view text) { context.note(text); };
@@ -67,8 +163,44 @@ Exit run_serve(Context& context) {
     Exit code = context.failed(ended.error());
     return code == Exit::usage ? Exit::unavailable : code;
   }
-  context.note("stopped; jobs continue to run, and the next `weft serve` finds them");
+  context.note(watch ? "stopped; the engine and its jobs go on"
+                     : "stopped; jobs continue to run, and the next `weft serve` finds them");
   return Exit::ok;
+}
+
+std::vector<Option> slurm_options() {
+  return {
+      slurm_conf_option(),
+      partition_option(),
+      {.name = "slurmrestd",
+       .value = "ADDRESS",
+       .help = "read Slurm's lists from slurmrestd: HOST:PORT or unix:PATH; without it, or when it does not answer, "
+               "from squeue and sinfo"},
+      {.name = "slurm-token",
+       .value = "FILE",
+       .help = "token (JWT) for slurmrestd",
+       .fallback = "made by `scontrol token`",
+       .hint = Hint::file}};
+}
+
+std::vector<Option> kube_options() {
+  return {
+      {.name = "kubeconfig",
+       .value = "FILE",
+       .help = "kubeconfig of the cluster to run jobs in",
+       .fallback = "$KUBECONFIG, the pod's service account, or ~/.kube/config",
+       .hint = Hint::file},
+      {.name = "kube-context", .value = "NAME", .help = "context of the kubeconfig", .fallback = "its current context"},
+      {.name = "namespace",
+       .value = "NAME",
+       .help = "Kubernetes namespace of the jobs",
+       .fallback = "that of the context; with --mode watch, all"},
+      {.name = "service-account",
+       .value = "DIR",
+       .help = "directory with token and ca.crt of the pod's service account",
+       .fallback = "/var/run/secrets/kubernetes.io/serviceaccount in a pod",
+       .hint = Hint::file},
+      {.name = "image", .value = "IMAGE", .help = "container image that Kubernetes runs jobs in"}};
 }
 
 }  // namespace
@@ -84,28 +216,64 @@ Command serve_command() {
       "SIGTERM or SIGINT.",
       "Everything it decides is written to a journal before it acts. Killed at any moment, it continues from there: "
       "jobs run on without it, none is lost and none is started twice. If the journal is damaged it does not start.",
-      "The engine `local` runs jobs as processes on this machine, one slot per node of the cluster file.",
+      "The engine `local` runs jobs as processes on this machine, one slot per node of the cluster file. The engine "
+      "`slurm` runs them through Slurm: weft queues and places, Slurm starts them on exactly those nodes. The node "
+      "names of the cluster file are then Slurm's, and the state directory is on a file system that all nodes share. "
+      "The engine `kubernetes` runs them as pods, one per node, which weft binds itself; the node names are those of "
+      "Kubernetes.",
+      "With --mode watch the engine schedules and weft observes: it shows all jobs of the engine and why they wait, "
+      "and "
+      "judges the health of nodes, but changes nothing. What it would do to a node is recorded as a proposal; --enable "
+      "lets it do so. This is how a running cluster is adopted."};
+  command.description.emplace_back(
       "Other commands reach it through a Unix socket. The kernel tells it who connects: root and its own user are "
-      "operators; other users may submit jobs and change their own. To run jobs of other users it must run as root."};
-  command.examples = {{"weft serve cluster.yaml", "Serve until Ctrl-C"},
-                      {"weft serve cluster.yaml --state /srv/weft -v", "State elsewhere; print every event"}};
+      "operators; other users may submit jobs and change their own. To run jobs of other users it must run as root.");
+  command.examples = {
+      {"weft serve cluster.yaml", "Serve until Ctrl-C"},
+      {"weft serve cluster.yaml --state /srv/weft -v", "State elsewhere; print every event"},
+      {"weft serve cluster.yaml --engine slurm --partition weft", "Run jobs through Slurm"},
+      {"weft serve cluster.yaml --engine kubernetes --image pytorch/pytorch", "Run jobs as pods"},
+      {"weft serve cluster.yaml --engine slurm --mode watch", "Observe a running Slurm cluster"},
+      {"weft serve cluster.yaml --engine kubernetes --mode watch", "Observe a running Kubernetes cluster"},
+      {"weft serve cluster.yaml --engine slurm --mode watch --enable quarantine:train",
+       "Also drain broken nodes of the pool train"}};
   command.arguments = {cluster_argument()};
-  command.options = {{.name = "state",
-                      .value = "DIR",
-                      .help = "directory of the journal, the logs and the running jobs",
-                      .fallback = "/var/lib/weft/NAME for root, else ~/.local/state/weft/NAME",
-                      .hint = Hint::file},
-                     {.name = "socket",
-                      .value = "PATH",
-                      .help = "socket to listen on",
-                      .fallback = "$WEFT_SOCKET, /run/weft/weft.sock for root, else $XDG_RUNTIME_DIR/weft.sock",
-                      .hint = Hint::file},
-                     {.name = "start-timeout",
-                      .value = "TIME",
-                      .help = "an attempt that does not run on all its nodes by then is stopped and tried again",
-                      .fallback = "2m"},
-                     {.name = "no-cgroups", .help = "use process groups even where cgroups can be created"},
-                     catalog_option()};
+  command.options = {
+      {.name = "state",
+       .value = "DIR",
+       .help = "directory of the journal, the logs and the running jobs",
+       .fallback = "/var/lib/weft/NAME for root, else ~/.local/state/weft/NAME",
+       .hint = Hint::file},
+      {.name = "socket",
+       .value = "PATH",
+       .help = "socket to listen on",
+       .fallback = "$WEFT_SOCKET, /run/weft/weft.sock for root, else $XDG_RUNTIME_DIR/weft.sock",
+       .hint = Hint::file},
+      {.name = "engine",
+       .value = "ENGINE",
+       .help = "what runs the jobs",
+       .fallback = "local",
+       .choices = choices_named({"local", "slurm", "kubernetes"})},
+      {.name = "mode",
+       .value = "MODE",
+       .help = "who schedules: weft (drive), or the engine (watch)",
+       .fallback = "drive",
+       .choices = choices_named({"drive", "watch"})},
+      {.name = "enable",
+       .value = "STAGE[:GROUP]",
+       .help = "with --mode watch, do this to broken nodes instead of proposing it: quarantine (no new "
+               "jobs) or, with engine slurm, drain (requeue the jobs there); GROUP is a pool or a list of nodes",
+       .fallback = "propose only",
+       .repeatable = true},
+      {.name = "start-timeout",
+       .value = "TIME",
+       .help = "an attempt that does not run on all its nodes by then is stopped and tried again",
+       .fallback = "2m"},
+      {.name = "no-cgroups", .help = "use process groups even where cgroups can be created"},
+      catalog_option()};
+  for (const std::vector<Option>& group : {slurm_options(), kube_options()}) {
+    command.options.insert(command.options.end() - 1, group.begin(), group.end());
+  }
   command.run = run_serve;
   return command;
 }

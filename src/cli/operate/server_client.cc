@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/human_format.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/value.h"
 #include "serve/api/api.h"
@@ -19,6 +22,7 @@ namespace {
 
 constexpr auto kRetryPause = std::chrono::milliseconds(200);
 constexpr auto kRedrawPause = std::chrono::milliseconds(200);
+constexpr auto kPollPause = std::chrono::milliseconds(1'000);  // watch mode
 constexpr Duration kWatchRetry = milliseconds(600'000);
 
 bool exists(const std::string& path) {
@@ -60,12 +64,6 @@ std::string_view format_name(OutputFormat format) {
   return "csv";
 }
 
-std::uint64_t number_in(const std::string* text) {
-  std::uint64_t number = 0;
-  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
-}
-
 std::string text_in(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -83,6 +81,19 @@ bool may_retry(const Error& error, bool repeatable) {
 }
 
 }  // namespace
+
+serve::Target target_of(std::string path) {
+  serve::Target target;
+  target.path = std::move(path);
+  return target;
+}
+
+std::uint64_t sequence_of(const serve::HttpResponse& response) {
+  const std::string* text = response.find_header(serve::kSequenceHeader);
+  std::uint64_t number = 0;
+  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
 
 void end_with_the_reader() { (void)std::signal(SIGPIPE, SIG_DFL); }
 
@@ -118,7 +129,9 @@ Result<serve::HttpResponse> ServerClient::send(serve::ClientRequest request, Dur
     if (response.ok() && response->status < 400) return response;
     Error error = response.ok() ? serve::problem_to_error(*response) : response.error();
     if (!may_retry(error, repeatable) || std::chrono::steady_clock::now() >= end) return error;
-    if (!std::exchange(noted, true)) context_.detail(error.text() + "; trying again");
+    if (!std::exchange(noted, true)) {
+      context_.note(fmt::format("{}; trying again for {}", error.text(), format_duration(retry)));
+    }
     std::this_thread::sleep_for(kRetryPause);
   }
 }
@@ -133,9 +146,7 @@ Result<serve::HttpResponse> ServerClient::post(const std::string& path, const st
                                                Duration retry) const {
   serve::ClientRequest request;
   request.method = "POST";
-  serve::Target target;
-  target.path = path;
-  request.target = serve::format_target(target);
+  request.target = serve::format_target(target_of(path));
   request.body = body;
   if (!key.empty()) request.headers.emplace_back("Idempotency-Key", key);
   return send(std::move(request), retry);
@@ -192,18 +203,22 @@ Exit ServerClient::watch(const serve::Target& target) const {
       if (const Exit printed = context_.deliver(response->body); printed != Exit::ok) return printed;
       shown = response->body;
     }
-    const std::uint64_t sequence = number_in(response->find_header(serve::kSequenceHeader));
-    const Status followed = follow({}, sequence, [](const serve::ServerEvent&) { return false; });
-    if (!followed.ok()) return context_.failed(followed.error());
+    if (response->find_header(serve::kModeHeader) != nullptr) {  // the engine's jobs change without records
+      std::this_thread::sleep_for(kPollPause);
+      continue;
+    }
+    const Status followed = follow({}, sequence_of(*response), [](const serve::ServerEvent&) { return false; });
+    // A snapshot may have replaced the records since then: the view is read again.
+    if (!followed.ok() && followed.error().code != ErrorCode::invalid_input) return context_.failed(followed.error());
     std::this_thread::sleep_for(kRedrawPause);
   }
 }
 
 Result<ServerClient::JobFields> ServerClient::job(std::uint64_t number, Duration retry) const {
-  serve::Target target;
-  target.path = fmt::format("/v1/jobs/{}", number);
-  const Result<serve::HttpResponse> response = get(target, retry);
+  const Result<serve::HttpResponse> response = get(target_of(fmt::format("/v1/jobs/{}", number)), retry);
   if (!response.ok()) return response.error();
+  if (response->find_header(serve::kModeHeader) != nullptr)
+    return Error{ErrorCode::refused, "watch mode: the engine runs this job; use the engine's own commands", {}};
   const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
   const auto facts = json.is_object() ? json.find("job") : json.end();
   if (!json.is_object() || facts == json.end() || !facts->is_object()) {
@@ -214,10 +229,12 @@ Result<ServerClient::JobFields> ServerClient::job(std::uint64_t number, Duration
   fields.reason = text_in(*facts, "reason");
   fields.restored = text_in(*facts, "restored");
   fields.nodes = text_in(*facts, "nodes");
+  fields.drill = text_in(*facts, "drill");
+  fields.drill_result = text_in(*facts, "drill_result");
   fields.attempt = integer_in(*facts, "attempt");
   fields.restored_step = integer_in(*facts, "restored_step");
   fields.exit = integer_in(*facts, "exit");
-  fields.sequence = number_in(response->find_header(serve::kSequenceHeader));
+  fields.sequence = sequence_of(*response);
   return fields;
 }
 
@@ -226,6 +243,10 @@ Exit ServerClient::change(const std::string& path, const std::string& label) con
   if (find_option(context_.command(), "reason") != nullptr && context_.arguments().has("reason")) {
     body.set("reason", context_.arguments().value("reason"));
   }
+  return change(path, label, body);
+}
+
+Exit ServerClient::change(const std::string& path, const std::string& label, const Value& body) const {
   const Result<serve::HttpResponse> response = post(path, write_json_line(body));
   if (!response.ok()) {
     Error error = response.error();
@@ -238,6 +259,40 @@ Exit ServerClient::change(const std::string& path, const std::string& label) con
   const std::string message =
       json.is_object() && answer != json.end() && answer->is_object() ? text_in(*answer, "message") : std::string();
   return context_.deliver(fmt::format("{}: {}\n", label, message));
+}
+
+Exit ServerClient::change_each(std::string_view collection, std::string_view label,
+                               const std::vector<std::string>& names, std::string_view verb) const {
+  Exit worst = Exit::ok;
+  for (const std::string& name : names) {
+    const Exit code = change(fmt::format("/v1/{}/{}/{}", collection, name, verb), fmt::format("{} {}", label, name));
+    if (code > worst) worst = code;
+  }
+  return worst;
+}
+
+Command change_command(ChangeCommand change) {
+  Command command;
+  command.name = fmt::format("{} {}", change.group, change.verb);
+  command.summary = std::move(change.summary);
+  command.usage = fmt::format("{}... [--reason TEXT] [OPTIONS]", change.objects.name);
+  command.description = std::move(change.description);
+  command.examples = {std::move(change.example)};
+  command.arguments = {std::move(change.objects)};
+  command.options = {reason_option(std::move(change.reason_help)), socket_option(), output_option()};
+  command.run = change.run;
+  return command;
+}
+
+std::optional<std::string> read_job_name(Context& context, const std::string& word) {
+  constexpr std::string_view kAllowed = "0123456789_+-.[],%:/";
+  const auto is_allowed = [&](char c) { return (c >= 'a' && c <= 'z') || contains(kAllowed, std::string_view(&c, 1)); };
+  const bool begins = !word.empty() && (is_digit(word.front()) || contains(word, "/"));
+  const bool valid = begins && std::all_of(word.begin(), word.end(), is_allowed) && word != "0" &&
+                     word.front() != '/' && word.find('/') == word.rfind('/') && word.back() != '/';
+  if (valid) return replace_all(word, "/", ":");
+  (void)context.usage_error(fmt::format("{} is not a job number", in_backticks(word)), {"`weft job list` shows them"});
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> read_job_number(Context& context, const std::string& word) {

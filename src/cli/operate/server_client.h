@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/value.h"
 #include "cli/framework/context.h"
 #include "serve/http/client.h"
 
@@ -49,6 +50,8 @@ class ServerClient {
     std::string reason;
     std::string restored;
     std::string nodes;
+    std::string drill;         // the last one, in words
+    std::string drill_result;  // pending, passed, failed
     std::int64_t attempt = 0;
     std::int64_t restored_step = 0;
     std::int64_t exit = 0;
@@ -58,6 +61,10 @@ class ServerClient {
   [[nodiscard]] Result<JobFields> job(std::uint64_t number, Duration retry = Duration()) const;
   // Sends a request that changes something, and prints its answer: "job 7: canceled".
   Exit change(const std::string& path, const std::string& label) const;
+  Exit change(const std::string& path, const std::string& label, const Value& body) const;
+  // Sends "/v1/{collection}/{name}/{verb}" for each name; the worst outcome of all. `label`: "job", "node".
+  Exit change_each(std::string_view collection, std::string_view label, const std::vector<std::string>& names,
+                   std::string_view verb) const;
 
   [[nodiscard]] serve::Target with_format(serve::Target target) const;
 
@@ -69,10 +76,32 @@ class ServerClient {
   std::string socket_;
 };
 
+// A request for this path, without a query.
+[[nodiscard]] serve::Target target_of(std::string path);
+
+// The journal sequence that a response shows; 0 if the header is absent or not a number.
+[[nodiscard]] std::uint64_t sequence_of(const serve::HttpResponse& response);
+
 // For commands that print until they are stopped: `weft watch | head` ends when head does.
 void end_with_the_reader();
 
+// A command that changes several objects: "job cancel JOB...".
+struct ChangeCommand {
+  std::string_view group;  // "job"
+  std::string_view verb;
+  std::string summary;
+  std::vector<std::string> description;
+  Example example;
+  Argument objects;
+  std::string reason_help;
+  Exit (*run)(Context&) = nullptr;
+};
+[[nodiscard]] Command change_command(ChangeCommand change);
+
 // A job number of the command line; nullopt after a usage error.
 [[nodiscard]] std::optional<std::uint64_t> read_job_number(Context& context, const std::string& word);
+// A job number, or the name of an engine's job in watch mode ("8_[0-3]", "9+1", "team/train"), as a segment of a path;
+// nullopt after a usage error.
+[[nodiscard]] std::optional<std::string> read_job_name(Context& context, const std::string& word);
 
 }  // namespace weft::cli

@@ -15,8 +15,10 @@ std::string event_line(Context& context, const serve::ServerEvent& event) {
     return event.data + "\n";
   }
   const nlohmann::json json = nlohmann::json::parse(event.data, nullptr, false);
-  if (!json.is_object() || !json.contains("time") || !json.contains("text")) return event.data + "\n";
-  return fmt::format("{} {:>6} {}\n", json["time"].get<std::string>(), event.id, json["text"].get<std::string>());
+  const auto time = json.is_object() ? json.find("time") : json.end();
+  const auto text = json.is_object() ? json.find("text") : json.end();
+  if (time == json.end() || text == json.end() || !time->is_string() || !text->is_string()) return event.data + "\n";
+  return fmt::format("{} {:>6} {}\n", time->get<std::string>(), event.id, text->get<std::string>());
 }
 
 Exit run_watch(Context& context) {
@@ -25,13 +27,9 @@ Exit run_watch(Context& context) {
   const std::optional<std::int64_t> job = reader.integer("job", 1, INT64_MAX);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const ServerClient client(context);
-  serve::Target status;
-  status.path = "/v1/server";
-  const Result<serve::HttpResponse> now = client.get(status);
+  const Result<serve::HttpResponse> now = client.get(target_of("/v1/server"));
   if (!now.ok()) return context.failed(now.error());
-  const std::string* sequence = now->find_header(serve::kSequenceHeader);
-  std::uint64_t from = sequence == nullptr ? 0 : std::stoull(*sequence);
-  if (since) from = static_cast<std::uint64_t>(*since);
+  const std::uint64_t from = since ? static_cast<std::uint64_t>(*since) : sequence_of(*now);
   serve::Target target;
   if (job) target.query.emplace_back("job", std::to_string(*job));
   end_with_the_reader();

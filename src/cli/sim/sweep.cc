@@ -1,21 +1,37 @@
-// weft sim sweep: one job timeline per combination of some keys' values, on all cores, resumable.
+// weft sim sweep: one job timeline per combination of some keys' values, on all cores or as a Slurm job array,
+// resumable.
 #include "workload/sweep/sweep.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
 #include "base/file.h"
+#include "base/human_format.h"
 #include "cli/framework/progress.h"
 #include "cli/sim/life_input.h"
+#include "cli/sim/sweep_array.h"
 #include "workload/sweep/results.h"
 #include "workload/sweep/slurm.h"
+#include "world/slurm/cli_client.h"
 
 namespace weft::cli {
 namespace {
+
+bool shows_progress(Context& context) { return context.io().err_is_terminal && !context.quiet(); }
+
+std::string progress_bar(std::uint64_t done, std::uint64_t points) {
+  constexpr std::uint64_t kWidth = 20;
+  const std::uint64_t filled = done * kWidth / std::max<std::uint64_t>(1, points);
+  return fmt::format("\r\x1b[Ksweep [{}{}] {} of {} points", std::string(filled, '#'),
+                     std::string(kWidth - filled, '.'), done, points);
+}
 
 class SweepRunner {
  public:
@@ -76,13 +92,8 @@ class SweepRunner {
     return Error{ErrorCode::invalid_input, reason, {}};
   }
 
-  [[nodiscard]] bool shows() const { return context_.io().err_is_terminal && !context_.quiet(); }
-  void progress() {
-    constexpr std::size_t kWidth = 20;
-    const std::size_t filled = done_ * kWidth / todo_->size();
-    context_.io().write_err(fmt::format("\r\x1b[Ksweep [{}{}] {} of {} points", std::string(filled, '#'),
-                                        std::string(kWidth - filled, '.'), done_, todo_->size()));
-  }
+  [[nodiscard]] bool shows() const { return shows_progress(context_); }
+  void progress() { context_.io().write_err(progress_bar(done_, todo_->size())); }
 
   Context& context_;
   const workload::Sweep& sweep_;
@@ -125,21 +136,35 @@ std::vector<std::string> run_words(Context& context) {
   return words;
 }
 
-// The command line without --slurm, --file and --threads, as every task of the array runs it.
-std::vector<std::string> task_command(Context& context, const std::string& results) {
-  std::vector<std::string> words{"weft", "sim", "sweep", context.arguments().word(0), context.arguments().word(1)};
-  for (const std::string& axis : context.arguments().values("set")) {
+// The command line of an array's task: what affects results, and where they go.
+std::vector<std::string> task_command(Context& context, const std::string& program, const std::string& results) {
+  const Arguments& arguments = context.arguments();
+  std::vector<std::string> words{program, "sim", "sweep", arguments.word(0), arguments.word(1)};
+  for (const std::string& axis : arguments.values("set")) {
     words.emplace_back("--set");
     words.push_back(axis);
   }
   for (std::string& word : run_words(context)) words.push_back(std::move(word));
-  for (const std::string& file : context.arguments().values("catalog")) {
+  for (const std::string& file : arguments.values("catalog")) {
     words.emplace_back("--catalog");
     words.push_back(file);
   }
+  if (arguments.has("again")) words.emplace_back("--again");
+  words.emplace_back("--threads");
+  words.push_back(arguments.has("threads") ? arguments.value("threads") : "1");
   words.emplace_back("--results");
   words.push_back(results);
   return words;
+}
+
+// The array for --slurm and --array slurm.
+workload::SlurmSweep array_plan(Context& context, OptionReader& reader, std::uint64_t points) {
+  workload::SlurmSweep plan;
+  plan.points = points;
+  plan.partition = context.arguments().value("partition");
+  plan.cpus = static_cast<std::uint32_t>(reader.integer("threads", 1, 1'024).value_or(1));
+  plan.at_once = static_cast<std::uint32_t>(reader.integer("at-once", 0, 100'000).value_or(plan.at_once));
+  return plan;
 }
 
 Exit show(Context& context, const std::string& results, Exit outcome) {
@@ -152,58 +177,133 @@ Exit show(Context& context, const std::string& results, Exit outcome) {
   return context.deliver(*document, outcome);
 }
 
-Exit run_sweep(Context& context) {
-  workload::SweepFiles files;
-  if (const auto exit = read_files(context, files)) return *exit;
-  std::vector<workload::SweepAxis> axes;
+// "7" or "7-9": the first and the last point.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_points(const std::string& text, std::uint64_t size) {
+  const auto number = [](std::string_view digits, std::uint64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  const std::size_t dash = text.find('-');
+  std::pair<std::uint64_t, std::uint64_t> range;
+  if (!number(std::string_view(text).substr(0, dash), range.first)) return std::nullopt;
+  range.second = range.first;
+  if (dash != std::string::npos && !number(std::string_view(text).substr(dash + 1), range.second)) return std::nullopt;
+  if (range.first > range.second || range.second >= size) return std::nullopt;
+  return range;
+}
+
+std::string absolute_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+Exit run_on_slurm(Context& context, const workload::Sweep& sweep, workload::SlurmSweep plan,
+                  const std::string& results) {
+  std::error_code problem;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", problem).string();
+  plan.command = task_command(context, problem ? "weft" : program, results);
+  plan.directory = std::filesystem::current_path(problem).string();
+  plan.log = plan.directory + "/" + plan.log;
+  world::CliOptions options;
+  const std::string conf = context.arguments().value("slurm-conf");
+  options.conf = conf.empty() ? context.io().environment("SLURM_CONF") : absolute_path(conf);
+  options.path = context.io().environment("PATH");
+  world::CliClient client(std::move(options));
+  world::SlurmArrays arrays(client);
+  const InterruptGuard guard;
+  const bool shows = shows_progress(context);
+  const auto clear = [&] {
+    if (shows) context.io().write_err("\r\x1b[K");
+  };
+  ArrayHooks hooks;
+  hooks.note = [&](const std::string& text) {
+    clear();
+    context.note(text);
+  };
+  hooks.progress = [&](const ArrayProgress& now) {
+    if (shows)
+      context.io().write_err(
+          fmt::format("{}, {} running, {} waiting", progress_bar(now.done, now.points), now.running, now.waiting));
+  };
+  hooks.wait = [](Duration period) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(period.count());
+    while (std::chrono::steady_clock::now() < end && !InterruptGuard::interrupted())
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return !InterruptGuard::interrupted();
+  };
+  const Result<ArrayOutcome> outcome =
+      run_array(arrays, sweep, std::move(plan), results, context.arguments().has("again"), hooks);
+  clear();
+  if (!outcome.ok()) return context.failed(outcome.error());
+  for (const auto& [state, tasks] : outcome->ends)
+    context.note(fmt::format("{} ended as {}: see sweep-*.log", plural(tasks, "task"), state));
+  if (outcome->missing > 0 && !outcome->interrupted)
+    context.note(fmt::format("{} without a result: run the same command again", plural(outcome->missing, "point")));
+  return show(context, results, outcome->missing > 0 || outcome->interrupted ? Exit::partial : Exit::ok);
+}
+
+std::optional<Exit> read_axes(Context& context, std::vector<workload::SweepAxis>& axes) {
   for (const std::string& text : context.arguments().values("set")) {
     Result<workload::SweepAxis> axis = workload::parse_sweep_axis(text);
     if (!axis.ok()) return context.usage_error(axis.error().text());
     axes.push_back(std::move(*axis));
   }
-  if (axes.empty())
-    return context.usage_error("no parameter to sweep: give --set",
-                               {"for example: --set job.training.parallel.tensor=1,2,4,8"});
+  if (!axes.empty()) return std::nullopt;
+  return context.usage_error("no parameter to sweep: give --set",
+                             {"for example: --set job.training.parallel.tensor=1,2,4,8"});
+}
+
+// Simulates what is missing, in this process.
+Exit run_here(Context& context, const workload::Sweep& sweep, const workload::SweepFiles& files, LifeRequest request,
+              const std::string& results, unsigned threads) {
+  const Result<std::vector<workload::SweepRow>> known = workload::load_sweep_rows(results);
+  if (!known.ok()) return context.failed(known.error());
+  std::vector<std::uint64_t> points = workload::missing_points(sweep, *known, context.arguments().has("again"));
+  const std::string wanted = context.arguments().value("point");
+  if (!wanted.empty()) {
+    const auto range = parse_points(wanted, sweep.size());
+    if (!range)
+      return context.usage_error(
+          fmt::format("--point {}: the points of the sweep are 0 to {}", wanted, sweep.size() - 1));
+    const auto outside = [&](std::uint64_t point) { return point < range->first || point > range->second; };
+    points.erase(std::remove_if(points.begin(), points.end(), outside), points.end());
+  } else if (points.size() < sweep.size()) {
+    context.note(fmt::format("{} of {} points are already in {}", sweep.size() - points.size(), sweep.size(), results));
+  }
+  SweepRunner runner(context, sweep, files, std::move(request));
+  if (!runner.run(points, results, threads)) return Exit::unavailable;
+  if (!wanted.empty()) return Exit::ok;
+  return show(context, results, SweepRunner::stopped() ? Exit::partial : Exit::ok);
+}
+
+Exit run_sweep(Context& context) {
+  workload::SweepFiles files;
+  if (const auto exit = read_files(context, files)) return *exit;
+  std::vector<workload::SweepAxis> axes;
+  if (const auto exit = read_axes(context, axes)) return *exit;
   LifeInput base;
   if (const auto exit = open_life(context, files.cluster_path, files.job_path, base)) return *exit;
   OptionReader reader(context.arguments());
   LifeRequest request;
   read_life_options(reader, *base.loaded->cluster, request);
   const auto threads = reader.integer("threads", 1, 1'024);
-  const auto point = reader.integer("point", 0, static_cast<std::int64_t>(workload::Sweep::kMaxPoints));
-  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const std::string options =
       fmt::format("{} {}", to_text(request.fidelities.back()), fmt::join(run_words(context), " "));
   const Result<workload::Sweep> sweep = workload::Sweep::make(files, std::move(axes), options);
   if (!sweep.ok()) return context.failed(sweep.error());
+  workload::SlurmSweep plan = array_plan(context, reader, sweep->size());
+  const bool on_slurm = context.arguments().value("array") == "slurm";
+  if (reader.ok() && on_slurm && context.arguments().has("point")) reader.bad("point", "excludes --array");
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   std::string results = context.arguments().value("results");
   if (results.empty()) results = "sweep.ndjson";
   if (context.arguments().has("slurm")) {
-    workload::SlurmSweep slurm;
-    slurm.points = sweep->size();
-    slurm.command = task_command(context, results);
-    return context.deliver(workload::slurm_sweep_script(slurm));
+    plan.command = task_command(context, "weft", results);
+    return context.deliver(workload::slurm_sweep_script(plan));
   }
-  Result<std::vector<workload::SweepRow>> known = workload::load_sweep_rows(results);
-  if (!known.ok()) return context.failed(known.error());
-  std::vector<std::uint64_t> points = workload::missing_points(*sweep, *known, context.arguments().has("again"));
-  if (point) {
-    const auto wanted = static_cast<std::uint64_t>(*point);
-    if (wanted >= sweep->size()) {
-      return context.usage_error(fmt::format("the points of the sweep are 0 to {}", sweep->size() - 1));
-    }
-    if (std::find(points.begin(), points.end(), wanted) == points.end()) return Exit::ok;
-    points = {wanted};
-  } else if (points.size() < sweep->size()) {
-    context.note(
-        fmt::format("{} of {} points are already in {}", sweep->size() - points.size(), sweep->size(), results));
-  }
-  SweepRunner runner(context, *sweep, files, std::move(request));
+  if (on_slurm) return run_on_slurm(context, *sweep, std::move(plan), absolute_path(results));
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  const unsigned used = threads ? static_cast<unsigned>(*threads) : cores;
-  if (!runner.run(points, results, used)) return Exit::unavailable;
-  if (point) return Exit::ok;
-  return show(context, results, SweepRunner::stopped() ? Exit::partial : Exit::ok);
+  return run_here(context, *sweep, files, std::move(request), results,
+                  threads ? static_cast<unsigned>(*threads) : cores);
 }
 
 }  // namespace
@@ -216,13 +316,17 @@ Command sim_sweep_command() {
   command.description = {
       "KEY is a path into the job or cluster file, such as job.training.parallel.tensor or cluster.pools.train.count. "
       "Several --set give the cross product. Each point is written to the results file when it is finished, so an "
-      "interrupted sweep continues where it stopped; several processes can share one file."};
+      "interrupted sweep continues where it stopped; several processes can share one file.",
+      "With --array slurm the missing points run as a Slurm job array, and weft waits for it. The directory, the "
+      "files "
+      "and the weft executable must be on a file system that the nodes share. Interrupted, the array continues: the "
+      "same command finds it, waits for it and collects the results."};
   command.examples = {
       {"weft sim sweep pod.yaml job.yaml --set job.training.parallel.tensor=1,2,4,8",
        "Find the best tensor parallelism"},
       {"weft sim sweep pod.yaml job.yaml --set cluster.fabrics.backend.oversubscription=1:1,2:1,4:1 --sort step_s",
        "Cost of oversubscription"},
-      {"weft sim sweep pod.yaml job.yaml --set job.nodes=8,16,32 --slurm > sweep.sbatch", "As a Slurm job array"},
+      {"weft sim sweep pod.yaml job.yaml --set job.nodes=8,16,32 --array slurm", "As a Slurm job array"},
   };
   command.arguments = {cluster_argument(),
                        {.name = "JOB", .help = "job file with a training section", .hint = Hint::file}};
@@ -240,13 +344,23 @@ Command sim_sweep_command() {
                       .help = "column that the table is sorted by, best first",
                       .fallback = "tokens_per_s"},
                      {.name = "again", .help = "rerun points that failed"},
-                     {.name = "point", .value = "N", .help = "run only this point, and print nothing"},
-                     {.name = "slurm", .help = "print a batch script that runs the sweep as a Slurm job array"}};
+                     {.name = "point", .value = "N[-M]", .help = "run only these points, and print nothing"},
+                     {.name = "array",
+                      .value = "ENGINE",
+                      .help = "run the missing points as a job array of this engine, and wait for it",
+                      .choices = choices_named({"slurm"})},
+                     {.name = "slurm", .help = "print the batch script of the Slurm job array instead of running it"},
+                     {.name = "at-once",
+                      .value = "N",
+                      .help = "tasks of the Slurm job array that run at the same time; 0: no limit",
+                      .fallback = "16"},
+                     partition_option(),
+                     slurm_conf_option()};
   for (const Option& option : life_run_options()) {
     if (option.name == "threads") {
       Option threads = option;
-      threads.help = "points simulated in parallel";
-      threads.fallback = "all cores";
+      threads.help = "points simulated in parallel, per task in a Slurm job array";
+      threads.fallback = "all cores; 1 in a Slurm job array";
       command.options.push_back(threads);
     } else {
       command.options.push_back(option);

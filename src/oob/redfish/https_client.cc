@@ -6,19 +6,20 @@
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
-#include <signal.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/utf8.h"
 #include "oob/redfish/gate.h"
+#include "oob/redfish/http_header.h"
 #include "oob/redfish/json.h"
+#include "oob/redfish/no_pipe_signal.h"
 #include "oob/redfish/trust.h"
 
 namespace weft::oob {
@@ -28,9 +29,6 @@ using Steady = std::chrono::steady_clock;
 
 // Longer header values are ignored.
 constexpr std::size_t kMaxValueBytes = 1024;
-// The maximum Retry-After that is honored, in seconds.
-constexpr int kMaxRetryAfter = 3600;
-
 bool is_host(std::string_view host) {
   return !host.empty() && host.size() <= 255 && std::all_of(host.begin(), host.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
@@ -53,32 +51,6 @@ std::string base64(std::string_view text) {
 }
 
 void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
-
-// OpenSSL writes with write(2), which raises SIGPIPE if the peer has closed; libcurl does not guard against it under
-// CURLOPT_NOSIGNAL. Blocks the signal in this thread during its lifetime, and discards a pending one.
-class NoPipeSignal {
- public:
-  NoPipeSignal() {
-    sigset_t pending;
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~NoPipeSignal() {
-    const timespec no_wait{0, 0};
-    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &no_wait);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-
- private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-  bool was_pending_ = false;
-};
 
 struct Transfer {
   const HttpRequest* request = nullptr;
@@ -103,21 +75,18 @@ std::size_t take_body(char* data, std::size_t /*one*/, std::size_t size, void* u
   return size;
 }
 
-void take_header_value(HttpReply& reply, std::string_view name, std::string_view value) {
-  const auto is = [&](std::string_view known) {
-    return name.size() == known.size() && strncasecmp(name.data(), known.data(), known.size()) == 0;
-  };
+void take_header_value(HttpReply& reply, const HeaderLine& line) {
+  const std::string_view value = line.value;
   if (value.size() > kMaxValueBytes) return;
   if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) return;
-  if (is("Location")) {
+  if (line.is("Location")) {
     reply.location = value;
-  } else if (is("X-Auth-Token")) {
+  } else if (line.is("X-Auth-Token")) {
     reply.token = Secret(std::string(value));
-  } else if (is("ETag")) {
+  } else if (line.is("ETag")) {
     reply.etag = value;
-  } else if (is("Retry-After") && !value.empty() && value.size() <= 6 &&
-             value.find_first_not_of("0123456789") == std::string_view::npos) {
-    reply.retry_after = std::min(std::stoi(std::string(value)), kMaxRetryAfter);
+  } else if (line.is("Retry-After")) {
+    reply.retry_after = parse_retry_after(value);
   }
 }
 
@@ -129,16 +98,10 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
     transfer.headers_too_large = true;
     return 0;
   }
-  std::string_view line(data, size);
+  const std::string_view line(data, size);
   // An informational response (100) may precede the final one; only the last one's headers count.
   if (line.starts_with("HTTP/")) transfer.reply = HttpReply{};
-  const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return size;
-  std::string_view value = line.substr(colon + 1);
-  while (!value.empty() && (value.back() == '\r' || value.back() == '\n' || value.back() == ' '))
-    value.remove_suffix(1);
-  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  take_header_value(transfer.reply, line.substr(0, colon), value);
+  if (const std::optional<HeaderLine> header = parse_header_line(line)) take_header_value(transfer.reply, *header);
   return size;
 }
 

@@ -18,6 +18,8 @@ constexpr std::size_t kMaxPathBytes = 512;
 // Builds a Value from the parser's events. Returning false ends the parse.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit Builder(const JsonLimits& limits) : limits_(limits) {}
+
   bool null() override { return put(Value()); }
   bool boolean(bool truth) override { return put(Value(truth)); }
   bool number_integer(number_integer_t number) override { return put(Value(number)); }
@@ -52,8 +54,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   };
 
   bool count() {
-    if (++nodes_ <= kMaxJsonNodes) return true;
-    problem_ = fmt::format("JSON with more than {} values", kMaxJsonNodes);
+    if (++nodes_ <= limits_.nodes) return true;
+    problem_ = fmt::format("JSON with more than {} values", limits_.nodes);
     return false;
   }
   bool put(Value value) {
@@ -63,8 +65,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open(Value value) {
     if (!count()) return false;
-    if (open_.size() >= kMaxJsonDepth) {
-      problem_ = fmt::format("JSON nested more than {} levels deep", kMaxJsonDepth);
+    if (open_.size() >= limits_.depth) {
+      problem_ = fmt::format("JSON nested more than {} levels deep", limits_.depth);
       return false;
     }
     open_.push_back({std::move(value), {}});
@@ -87,6 +89,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     }
   }
 
+  JsonLimits limits_;
   std::vector<Level> open_;
   std::size_t nodes_ = 0;
   std::string problem_;
@@ -110,8 +113,8 @@ bool has_dot_segment(std::string_view path) {
 
 }  // namespace
 
-Result<Value> read_json_reply(std::string_view text) {
-  Builder builder;
+Result<Value> read_json_reply(std::string_view text, const JsonLimits& limits) {
+  Builder builder(limits);
   bool read = false;
   try {
     read = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);

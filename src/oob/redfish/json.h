@@ -22,8 +22,12 @@ inline constexpr std::size_t kMaxJsonNodes = 200'000;
 // Maximum length of one string for display.
 inline constexpr std::size_t kMaxTextBytes = 256;
 
+struct JsonLimits {
+  std::size_t nodes = kMaxJsonNodes;
+  std::size_t depth = kMaxJsonDepth;
+};
 // Parses RFC 8259 text; invalid_input if it is not JSON, too deep or too large. The first of duplicate keys is found.
-[[nodiscard]] Result<Value> read_json_reply(std::string_view text);
+[[nodiscard]] Result<Value> read_json_reply(std::string_view text, const JsonLimits& limits = {});
 
 // The member at the end of a path of keys; null if there is none.
 [[nodiscard]] const Value* member(const Value& value, std::initializer_list<std::string_view> keys);

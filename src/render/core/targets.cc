@@ -6,7 +6,7 @@
 namespace weft::render {
 namespace {
 
-const std::array<RenderTarget, 23> kTargets = {{
+const std::array<RenderTarget, 24> kTargets = {{
     {"sonic", "config_db.json of each SONiC switch", "SONiC", applies_sonic, render_sonic},
     {"nvue", "NVUE commands of each Cumulus Linux switch", "Cumulus Linux", applies_nvue, render_nvue},
     {"nxos", "configuration of each NX-OS switch", "NX-OS", applies_nxos, render_nxos},
@@ -30,6 +30,8 @@ const std::array<RenderTarget, 23> kTargets = {{
      render_kube_policy},
     {"kubernetes/training", "job files as PyTorchJob, TrainJob or Indexed Job", "Kubeflow, Kubernetes",
      applies_kube_training, render_kube_training},
+    {"kubernetes/serve", "weft serve in the cluster: role, network policy, Deployment", "Kubernetes",
+     applies_kube_serve, render_kube_serve},
     {"slurm", "slurm.conf, gres.conf, topology.conf, cgroup.conf, prolog, epilog, QoS, batch scripts", "Slurm",
      applies_slurm, render_slurm},
     {"host", "sysctl, netplan, udev, multipath and BIOS policy of each server pool", "Linux", applies_host,

@@ -23,6 +23,7 @@ WEFT_RENDER_TARGET(kube_scheduling);
 WEFT_RENDER_TARGET(kube_inference);
 WEFT_RENDER_TARGET(kube_policy);
 WEFT_RENDER_TARGET(kube_training);
+WEFT_RENDER_TARGET(kube_serve);
 WEFT_RENDER_TARGET(slurm);
 WEFT_RENDER_TARGET(host);
 WEFT_RENDER_TARGET(ansible);

@@ -25,6 +25,7 @@ enum class Reason : std::uint8_t {
   fragmented,  // enough is free in total, but not in pieces large enough for its tasks
   topology,    // its tasks fit, but not in one domain of the required level (or in segments)
   preference,  // fits in a wider domain than preferred; it still waits for the tighter one
+  barred,      // fits now, but only on nodes that it must not use: reserved for maintenance, or excluded for this job
   reserved,    // fits now, but would delay a reservation of a job ahead
   order,       // fits now; strict order keeps it behind the job ahead
   preempting,  // its victims have been notified; it starts when they have stopped
@@ -45,6 +46,12 @@ struct Reservation {
   Moment start{};
   Moment end{};
   Placement placement;
+};
+
+// A node that will be out of service, for maintenance for example.
+struct PlannedOutage {
+  NodeId node{};
+  Moment from{};
 };
 
 struct Preempt {

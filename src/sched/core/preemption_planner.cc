@@ -125,17 +125,19 @@ void Scheduler::PreemptionPlanner::add_items(Rank rank) {
 Scheduler::PreemptionPlanner::NodeCapacity Scheduler::PreemptionPlanner::capacity_of(NodeId node) const {
   NodeCapacity room;
   room.node = node;
-  std::set<Moment> moments{now_};
+  std::vector<Moment> moments{now_};
   for (const JobId other : s_.promised_on_[index_of(node)]) {
     const Promise& promise = s_.promises_.at(other);
     if (!promise.active || promise.begins() >= end_) continue;
     const Moment start = std::max(now_, promise.begins());
-    moments.insert(start);
+    moments.push_back(start);
     for (const Slot& slot : promise.reservation.placement.slots) {
       if (slot.node != node) continue;
       room.owed.push_back({start, promise.reservation.end, &s_.jobs_[index_of(other)].job.task, slot});
     }
   }
+  std::sort(moments.begin(), moments.end());
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
   for (const Moment when : moments) {
     NodeFree free = s_.state_.free(node);
     for (const Tenancy& task : s_.state_.tasks_on(node)) {
@@ -173,7 +175,8 @@ void Scheduler::PreemptionPlanner::add_nodes() {
     const NodeId node = stands_[first].node;
     others.erase(node);
     const std::uint32_t n = index_of(node);
-    if (!accepts(task, s_.machine().node(node)) || !s_.state_.free(node).up) {
+    const bool barred = std::binary_search(barred_.begin(), barred_.end(), node);
+    if (barred || !accepts(task, s_.machine().node(node)) || !s_.state_.free(node).up) {
       first = next;
       continue;
     }
@@ -198,7 +201,7 @@ void Scheduler::PreemptionPlanner::add_nodes() {
     capacities_.push_back(std::move(room));
   }
   for (const NodeId node : others) {
-    if (!accepts(task, s_.machine().node(node))) continue;
+    if (!accepts(task, s_.machine().node(node)) || std::binary_search(barred_.begin(), barred_.end(), node)) continue;
     others_.push_back(capacity_of(node));
     problem_.fit[index_of(node)] = fit_in(others_.back(), 0);
   }
@@ -262,11 +265,17 @@ void Scheduler::PreemptionPlanner::begin() {
   problem_.gang = gang_of(job);
   problem_.gang.tasks = job.fewest();
   problem_.fit = fits.fit;
+  barred_ = s_.unplannable_nodes(job);
+  for (const NodeId node : barred_) problem_.fit[index_of(node)] = 0;
 }
 
 std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::plan(Charge charge) {
   const Rank rank{charge, record_.job.priority};
   if (!walk_.preempting.empty()) s_.mind_preemptions(id_, rank, walk_);
+  if (s_.policy_.exempt == Duration() && !s_.eviction_suffices(record_, rank, now_, walk_)) {
+    s_.note_new_victims(record_, rank, decisions_);
+    return std::nullopt;
+  }
   begin();
   add_items(rank);
   add_quota(charge);
@@ -307,7 +316,9 @@ std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::
   }
   end_ = latest + record_.job.limit;
   add_nodes();
-  std::optional<VictimSet> answer = find_victims(problem_);
+  PreemptionEffort effort;
+  effort.bound = false;
+  std::optional<VictimSet> answer = find_victims(problem_, effort);
   if (!answer) return std::nullopt;
   CHECK(!problem_.admits || problem_.admits(answer->items), "room is made within quotas");
   return plan_of(std::move(*answer), charge);
@@ -345,6 +356,7 @@ Scheduler::PreemptionPlanner::Plan Scheduler::PreemptionPlanner::plan_of(VictimS
   for (const NodeLimit& limit : limits) {
     view.set(limit.node, static_cast<std::uint16_t>(count_fits(record_.job.task, limit.free, most_)));
   }
+  for (const NodeId node : barred_) view.set(node, 0);
   const std::optional<Found> found = find_nodes(view, problem_.gang, s_.policy_.placement);
   CHECK(found.has_value(), "a job for which room was made fits");
   plan.placement = choose_slots(s_.state_, record_.job.task, *found, limits);
@@ -362,6 +374,7 @@ void Scheduler::PreemptionPlanner::tell(JobId victim) {
   preempt.deadline = std::max(now_, std::min(now_ + other.job.grace, other.ends()));
   s_.ends_.erase({other.ends(), victim});
   other.phase = JobPhase::stopping;
+  for (const Slot& slot : other.placement.slots) s_.state_.note(slot.node);  // its resources count as evictable for all
   other.stops_by = preempt.deadline;
   other.being_preempted = true;
   other.preempted_by = id_;

@@ -81,8 +81,9 @@ class Scheduler::PreemptionPlanner {
   Decisions& decisions_;
   const FitClass* fits_ = nullptr;
   std::int32_t most_ = 0;
-  Moment end_{};       // the latest end of the job, if the last victim uses its whole grace period
-  bool waits_ = true;  // for jobs that are stopping; else their resources count as free
+  std::vector<NodeId> barred_;  // nodes that are not freed for this job
+  Moment end_{};                // the latest end of the job, if the last victim uses its whole grace period
+  bool waits_ = true;           // for jobs that are stopping; else their resources count as free
   PreemptionProblem problem_;
   std::vector<Source> sources_;  // by item
   struct Stand {

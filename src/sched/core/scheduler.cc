@@ -62,6 +62,7 @@ Scheduler::GroupKey Scheduler::key_of(const JobRecord& record) const {
   if (key.preference_wait > 0) key.preferred = job.preferred;
   key.segment = job.segment;
   key.segment_level = job.segment_level;
+  key.excluded = job.excluded;
   return key;
 }
 
@@ -327,6 +328,7 @@ void Scheduler::keep_promise(JobId id, Promise promise) {
     any = true;
   }
   promises_[id] = std::move(promise);
+  if (walk_ != nullptr) walk_->rooms.clear();
 }
 
 void Scheduler::drop_promise(JobId id) {
@@ -338,6 +340,7 @@ void Scheduler::drop_promise(JobId id) {
     here.erase(std::remove(here.begin(), here.end(), id), here.end());
   }
   promises_.erase(found);
+  if (walk_ != nullptr) walk_->rooms.clear();
   // Its resources may let the others start sooner, so their reservations must be planned again.
   for (auto& [other, promise] : promises_) promise.shortfall = 0;
 }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sched/core/decision.h"
+#include "sched/core/eviction_index.h"
 #include "sched/core/tenants.h"
 #include "sched/machine/job.h"
 #include "sched/placement/fit_index.h"
@@ -55,6 +56,8 @@ struct Policy {
   bool defragment = false;     // migrate jobs where that pays off
   double defragment_gain = 2;  // GPU-seconds of waiting saved per GPU-second spent on migration
   PlacementPolicy placement{};
+  // A job without a time limit does not start on a node this long before a planned outage of that node.
+  Duration outage_horizon = seconds(3600);
   // Starvation limit: the longest-waiting job of each priority, once it has waited this long, goes ahead of the others
   // of its priority and thus gets a reservation. Shares and sizes decide which jobs wait, but none waits forever.
   Duration patience = kUnlimited;
@@ -111,6 +114,15 @@ class Scheduler {
   void hold(JobId id, Moment until, Moment now);  // a waiting job may not start before `until`
   void node_down(NodeId node, Moment now);        // does not touch the jobs on it: see repair()
   void node_up(NodeId node, Moment now);
+
+  // All outages that are planned. Until one begins, its node accepts only jobs that end before by their limit; the
+  // caller reports node_down() when it begins.
+  void plan_outages(const std::vector<PlannedOutage>& outages, Moment now);
+  // Nodes that a job must not use when it starts next, in ascending order.
+  void exclude(JobId id, std::vector<NodeId> nodes, Moment now);
+  // Whether a running job could start now on nodes other than these, its own excepted, with the reservations of other
+  // jobs kept.
+  [[nodiscard]] bool fits_elsewhere(JobId id, const std::vector<NodeId>& without, Moment now) const;
 
   // A job that runs already: it was started under another scheduler (before a restart of the controller). Its slots
   // must be free; they may be on nodes that are down. `queued` is when its wait began, `started` when this run did.
@@ -204,6 +216,7 @@ class Scheduler {
     std::int64_t preference_wait = 0;
     std::int32_t segment = 0;
     Level segment_level = Level::nvlink;
+    std::vector<NodeId> excluded;
     friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
   };
   struct Group {
@@ -302,11 +315,21 @@ class Scheduler {
   // core/scheduler_why.cc
   [[nodiscard]] Reason reason_at(JobId id, const Job& job, Moment now, Moment at, const State& state,
                                  const FitClass& fits) const;
+  // Nodes that the job must not use if it starts at `start`; nodes that it must not be planned on for later.
+  [[nodiscard]] std::vector<NodeId> barred_nodes(const Job& job, Moment start) const;
+  [[nodiscard]] std::vector<NodeId> unplannable_nodes(const Job& job) const;
   [[nodiscard]] std::vector<NodeLimit> limits_against(JobId id, Moment from, Moment until, Moment now) const;
 
   // core/scheduler_preempt.cc, core/scheduler_elastic.cc, core/scheduler_defragment.cc
   class PreemptionPlanner;
   [[nodiscard]] bool preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisions);
+  // Whether the job would fit if everything that it may evict at this rank were gone. False: no plan exists.
+  [[nodiscard]] bool eviction_suffices(const JobRecord& record, Rank rank, Moment now, Walk& walk);
+  void note_new_victims(const JobRecord& record, Rank rank, const Decisions& decisions);
+  [[nodiscard]] NodeFree free_after_evictions(NodeId node, const JobRecord& record, Rank rank, Moment now,
+                                              std::span<const Promise* const> ahead) const;
+  // Whether a running job may ever be evicted, or shrunk, for this one.
+  [[nodiscard]] bool is_evictable(const JobRecord& other, const JobRecord& record, Rank rank) const;
   void preempt_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
   bool mind_preemptions(JobId next, Rank rank, Walk& walk);
   [[nodiscard]] Rank rank_now(JobId id) const;
@@ -332,7 +355,8 @@ class Scheduler {
   bool shrink_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
 
   State state_;
-  mutable FitIndex index_;  // a cache
+  mutable FitIndex index_;   // a cache
+  EvictionIndex evictable_;  // a cache
   Policy policy_;
   Tenants tenants_;
   std::vector<JobRecord> jobs_;
@@ -354,6 +378,7 @@ class Scheduler {
   FitIndex empty_index_;
   Scratch scratch_;
   std::map<std::int32_t, JobId> eldest_;  // by priority: the job that has waited longest, beyond the patience
+  std::map<NodeId, Moment> outages_;      // planned: the first of each node
   std::size_t waiting_ = 0;
   Amounts capacity_;          // of the whole machine, for dominant shares
   Walk* walk_ = nullptr;      // the current one

@@ -110,15 +110,34 @@ Scheduler::Attempt Scheduler::attempt(JobId id, Moment now, Walk& walk) {
     return result;
   }
   const FitClass& fits = index_.of(job.task, state_);
+  const std::vector<std::int64_t>& whole = fits.sums[static_cast<std::size_t>(Level::cluster)];
+  if (whole.empty() || whole[0] < job.fewest()) {  // the usual case: the machine is full
+    result.reason = Reason::capacity;
+    return result;
+  }
+  const auto why_not = [&] {  // with the reservations of others kept
+    gang.tasks = job.fewest();
+    return can_place(FitView(machine(), fits), gang, policy_.placement) ? Reason::reserved : Reason::capacity;
+  };
+  const Walk::Failure failure{job.task, job.fewest(), job.required, job.segment, job.segment_level};
+  if (walk.has_failed(failure, job.limit)) {
+    result.reason = why_not();
+    return result;
+  }
   const std::span<const NodeLimit> limits = limits_for(now, now + job.limit, walk);
-  const FitView view(machine(), fits, limits);
+  FitView view(machine(), fits, limits);
+  const std::vector<NodeId> barred = barred_nodes(job, now);
+  for (const NodeId node : barred) view.set(node, 0);
   if (job.fewest() < job.tasks) gang.tasks = most_tasks(view, gang);
   std::optional<Found> found;
   if (gang.tasks >= job.fewest()) found = find_nodes(view, gang, policy_.placement);
   if (!found) {
+    if (barred.empty()) walk.failures.emplace_back(failure, job.limit);
     gang.tasks = job.fewest();
-    const bool only_promises = !limits.empty() && find_nodes(FitView(machine(), fits), gang, policy_.placement);
-    result.reason = only_promises ? Reason::reserved : Reason::capacity;
+    // Others like it may be shorter, so that neither a reservation nor an outage is in their way.
+    const bool fits_free =
+        (!limits.empty() || !barred.empty()) && can_place(FitView(machine(), fits), gang, policy_.placement);
+    result.reason = !fits_free ? Reason::capacity : limits.empty() ? Reason::barred : Reason::reserved;
     return result;
   }
   if (job.preference_wait.count() > 0 && found->level > job.preferred && now < record.queued + job.preference_wait) {
@@ -207,7 +226,9 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
       continue;
     }
     // Others like it may be short enough to be backfilled before the reservation, or may have waited long enough.
-    if (tried.reason == Reason::reserved || tried.reason == Reason::preference) next_in_group();
+    const bool only_this =
+        tried.reason == Reason::reserved || tried.reason == Reason::barred || tried.reason == Reason::preference;
+    if (only_this) next_in_group();
   }
   if (!walk.borrowers.empty()) preempt_for_borrowers(now, walk, decisions);
   if (policy_.elastic) grow_elastic(now, walk, decisions);

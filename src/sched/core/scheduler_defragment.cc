@@ -40,6 +40,7 @@ std::optional<std::vector<Placement>> Scheduler::places_elsewhere(const std::vec
       view.set(node, static_cast<std::uint16_t>(accepted ? count_fits(record.job.task, left, fits.most) : 0));
       limits.push_back({node, left});
     }
+    for (const NodeId node : unplannable_nodes(record.job)) view.set(node, 0);
     Gang gang = gang_of(record.job);
     gang.tasks = record.running_tasks();
     const std::optional<Found> found = find_nodes(view, gang, policy_.placement);

@@ -80,6 +80,7 @@ std::vector<Slot> Scheduler::room_beside(const JobRecord& record, std::int32_t m
   NearSearch search;
   search.state = &state_;
   search.fits = &index_.of(job.task, state_);
+  search.barred = unplannable_nodes(job);
   const NodeId reference = record.placement.slots.back().node;
   if (job.required == Level::node) {
     return search.take_near(index_of(reference), index_of(reference) + 1, reference, most);

@@ -166,7 +166,9 @@ class Scheduler::Future {
         now_(now),
         fits_(scheduler.index_.of(job.task, scheduler.state_)),
         view_(scheduler.machine(), fits_),
+        barred_(scheduler.unplannable_nodes(job)),
         ends_(scheduler.ends_.begin()) {
+    for (const NodeId node : barred_) view_.set(node, 0);
     gang_ = gang_of(job);
     gang_.tasks = job.fewest();
     scheduler_.scratch_.begin(scheduler_.machine().nodes().size());
@@ -231,7 +233,8 @@ class Scheduler::Future {
     for (const NodeId node : touched_) {
       NodeFree& free = scheduler_.scratch_.at(node, scheduler_.state_.free(node));
       if (!scheduler_.promised_on_[index_of(node)].empty()) free = scheduler_.free_from(node, from, kNever, now_);
-      const bool fitting = accepts(job_.task, scheduler_.machine().node(node));
+      const bool fitting = accepts(job_.task, scheduler_.machine().node(node)) &&
+                           !std::binary_search(barred_.begin(), barred_.end(), node);
       const int count = fitting ? count_fits(job_.task, free, fits_.most) : 0;
       if (count != view_.fit(index_of(node))) view_.set(node, static_cast<std::uint16_t>(count));
       room_ = std::max(room_, room_around(node));
@@ -252,6 +255,7 @@ class Scheduler::Future {
   Gang gang_;
   const FitClass& fits_;
   FitView view_;
+  std::vector<NodeId> barred_;
   std::set<std::pair<Moment, JobId>>::const_iterator ends_;
   std::vector<std::pair<Moment, const Promise*>> changes_;
   std::size_t next_change_ = 0;

@@ -83,6 +83,88 @@ Rank Scheduler::rank_now(JobId id) const {
   return {charge.value_or(Charge::borrowed), record.job.priority};
 }
 
+bool Scheduler::is_evictable(const JobRecord& other, const JobRecord& record, Rank rank) const {
+  if (other.phase == JobPhase::stopping) return true;  // its resources become free anyway
+  if (other.job.inference) return false;
+  if (policy_.elastic && other.job.fewest() < other.job.tasks) return true;
+  const bool others_quota =
+      other.charge == Charge::guaranteed && other.tenant != record.tenant && tenants_.limited(other.tenant);
+  return policy_.preemption && other.job.preemptible && other.rank() < rank && !others_quota;
+}
+
+// What a node has free while a job of this rank runs there from now on: everything that it may evict is gone, and the
+// reservations ahead are kept.
+NodeFree Scheduler::free_after_evictions(NodeId node, const JobRecord& record, Rank rank, Moment now,
+                                         std::span<const Promise* const> ahead) const {
+  const auto free_at = [&](Moment when) {
+    NodeFree free = state_.free(node);
+    for (const Tenancy& task : state_.tasks_on(node)) {
+      const JobRecord& other = jobs_[index_of(task.job)];
+      if (is_evictable(other, record, rank) || (when > now && other.ends() <= when)) {
+        give_back(free, other.job.task, other.placement.slots[task.task]);
+      }
+    }
+    for (const Promise* promise : ahead) {
+      const Reservation& kept = promise->reservation;
+      if (std::max(now, promise->begins()) > when || when >= kept.end) continue;
+      for (const Slot& slot : kept.placement.slots) {
+        if (slot.node == node) subtract(free, jobs_[index_of(kept.job)].job.task, slot);
+      }
+    }
+    return free;
+  };
+  NodeFree least = free_at(now);
+  for (const Promise* promise : ahead) {
+    if (promise->begins() > now) least = least_of(least, free_at(promise->begins()));
+  }
+  return least;
+}
+
+bool Scheduler::eviction_suffices(const JobRecord& record, Rank rank, Moment now, Walk& walk) {
+  const Job& job = record.job;
+  if (job.task.mig.slices > 0) return true;  // not known: more free slices do not always hold more instances
+  if (!walk.limited) {
+    walk.limited = false;
+    for (TenantId tenant = 0; tenant < tenants_.count(); ++tenant) *walk.limited |= tenants_.limited(tenant);
+  }
+  // Without quotas it does not matter whose job it is.
+  const EvictionIndex::Key key{job.task, rank.charge, rank.priority, *walk.limited ? record.tenant : 0};
+  const auto evict = [&](const Tenancy& task, NodeFree& free) {
+    const JobRecord& other = jobs_[index_of(task.job)];
+    if (is_evictable(other, record, rank)) give_back(free, other.job.task, other.placement.slots[task.task]);
+  };
+  const EvictionIndex::Room& room = evictable_.of(key, state_, evict);
+  if (room.sum < job.fewest()) return false;
+  std::vector<const Promise*> ahead;
+  for (const Promise* promise : walk.active) {
+    if (promise->begins() < now + job.limit) ahead.push_back(promise);
+  }
+  if (ahead.empty()) return true;
+  for (const Walk::Room& known : walk.rooms) {
+    if (known.position == room.position && known.key == key && known.ahead == ahead) return known.sum >= job.fewest();
+  }
+  std::int64_t sum = room.sum;
+  std::vector<NodeId> nodes;
+  for (const Promise* promise : ahead) {
+    for (const Slot& slot : promise->reservation.placement.slots) nodes.push_back(slot.node);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const NodeId node : nodes) {
+    const std::uint16_t fit = room.fit[index_of(node)];
+    if (fit > 0) sum += count_fits(job.task, free_after_evictions(node, record, rank, now, ahead), fit) - fit;
+  }
+  walk.rooms.push_back({key, std::move(ahead), room.position, sum});
+  return sum >= job.fewest();
+}
+
+// Jobs that were started by this decision are no victims of it, but may be victims of the next one.
+void Scheduler::note_new_victims(const JobRecord& record, Rank rank, const Decisions& decisions) {
+  for (const Start& start : decisions.starts) {
+    dirty_ = dirty_ || is_evictable(jobs_[index_of(start.job)], record, rank);
+  }
+}
+
 bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisions) {
   JobRecord& record = jobs_[index_of(id)];
   const Job& job = record.job;
@@ -103,6 +185,11 @@ bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisio
   const bool waits = awaited_.count(id) > 0;
   if (!outranks && !walk.prey->elastic && !waits) return false;
 
+  if (!walk.preempting.empty()) mind_preemptions(id, {Charge::guaranteed, job.priority}, walk);
+  if (!waits && policy_.exempt == Duration() && walk.needs_no_victims(record, state_.log_end())) {
+    note_new_victims(record, {Charge::guaranteed, job.priority}, decisions);
+    return false;
+  }
   PreemptionPlanner maker(*this, id, now, walk, decisions);
   std::optional<PreemptionPlanner::Plan> plan = maker.plan(Charge::guaranteed);
   const bool owner = tenants_.admits(record.tenant, amounts_of(job.task, job.fewest())) == Charge::guaranteed;
@@ -112,7 +199,10 @@ bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisio
   }
   if (!plan) return false;
   // No preemption needed: an ordinary reservation of what the stopping jobs release is enough.
-  if (plan->evicted.empty() && plan->shed.empty() && !waits) return false;
+  if (plan->evicted.empty() && plan->shed.empty() && !waits) {
+    if (plan->charge == Charge::guaranteed) walk.spared.push_back({record.group, job.limit, state_.log_end()});
+    return false;
+  }
   if (plan->charge != Charge::guaranteed && !walk.ended) {
     walk.borrowers.push_back(id);
     return false;

@@ -137,6 +137,7 @@ std::vector<Slot> Scheduler::place_anew(const JobRecord& record) {
     view.set(node, static_cast<std::uint16_t>(count_fits(job.task, free, fits.most)));
     limits.push_back({node, free});
   }
+  for (const NodeId node : unplannable_nodes(job)) view.set(node, 0);
   Gang gang = gang_of(job);
   gang.tasks = record.running_tasks();
   const std::optional<Found> found = find_nodes(view, gang, policy_.placement);
@@ -164,6 +165,7 @@ bool Scheduler::swap_lost(JobId id, const std::vector<char>& is_lost, Moment now
   search.state = &state_;
   search.fits = &index_.of(record.job.task, state_);
   search.spare = &spare_;
+  search.barred = unplannable_nodes(record.job);
   std::vector<Slot> slots = Swap(record, search, is_lost).run();
   const bool all_lost = std::all_of(record.placement.slots.begin(), record.placement.slots.end(),
                                     [&](const Slot& slot) { return is_lost[index_of(slot.node)] != 0; });
@@ -251,9 +253,11 @@ bool Scheduler::repair_job(JobId id, Moment now) {
   const JobRecord& record = jobs_[index_of(id)];
   CHECK(record.phase == JobPhase::running, "only a running job can be repaired");
   std::vector<char> is_lost(machine().nodes().size(), 0);
+  // It starts again, with its whole limit: a node that it could use before may be too close to an outage by now.
+  const std::vector<NodeId> barred = barred_nodes(record.job, now);
   bool any = false;
   for (const Slot& slot : record.placement.slots) {
-    if (state_.free(slot.node).up) continue;
+    if (state_.free(slot.node).up && !std::binary_search(barred.begin(), barred.end(), slot.node)) continue;
     is_lost[index_of(slot.node)] = 1;
     any = true;
   }

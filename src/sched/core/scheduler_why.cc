@@ -87,6 +87,8 @@ std::string_view to_text(Reason reason) {
       return "topology";
     case Reason::preference:
       return "preference";
+    case Reason::barred:
+      return "barred";
     case Reason::reserved:
       return "reserved";
     case Reason::order:
@@ -127,6 +129,7 @@ std::uint32_t Scheduler::ends_by(Moment when, std::uint32_t most) const {
 void Scheduler::set_limits(TenantId tenant, const Amounts& quota, const Amounts& borrow, Moment now) {
   now_ = std::max(now_, now);
   tenants_.set_limits(tenant, quota, borrow);
+  evictable_.clear();  // jobs within their quota may have been exempt
   dirty_ = true;
 }
 
@@ -166,8 +169,15 @@ Reason Scheduler::reason_at(JobId id, const Job& job, Moment now, Moment at, con
     if (!enough_in_sum(state, job.task, gang.tasks)) return Reason::capacity;
     return free_now.sum(Level::cluster, 0) < gang.tasks ? Reason::fragmented : Reason::topology;
   }
+  const std::vector<NodeId> barred = barred_nodes(job, at);
+  if (!barred.empty()) {
+    FitView allowed(machine(), fits);
+    for (const NodeId node : barred) allowed.set(node, 0);
+    if (!find_nodes(allowed, gang, policy_.placement)) return Reason::barred;
+  }
   const std::vector<NodeLimit> limits = limits_against(id, at, at + job.limit, now);
-  const FitView view(machine(), fits, limits);
+  FitView view(machine(), fits, limits);
+  for (const NodeId node : barred) view.set(node, 0);
   gang.tasks = job.fewest() < job.tasks ? std::min(admitted, most_tasks(view, gang_of(job))) : admitted;
   if (gang.tasks < job.fewest()) return Reason::reserved;
   const std::optional<Found> found = find_nodes(view, gang, policy_.placement);

@@ -234,6 +234,9 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
       return topology_sentence(scheduler, job);
     case Reason::preference:
       return preference_sentence(record, now);
+    case Reason::barred:
+      return "fits now, but only on nodes that are reserved for maintenance before it would end, or that it must not "
+             "use";
     case Reason::reserved: {
       const Reservation* plan = first_other(scheduler, waiting.job, now + job.limit);
       if (plan == nullptr) return "fits now, but would delay a job ahead of it";

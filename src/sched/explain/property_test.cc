@@ -234,6 +234,9 @@ class World {
         EXPECT_TRUE(fits && admitted);
         EXPECT_LT(now_, record.queued + job.preference_wait);
         break;
+      case Reason::barred:
+        ADD_FAILURE() << "no outage is planned and no node is excluded";
+        break;
       case Reason::reserved:
         EXPECT_TRUE(fits && admitted);
         EXPECT_FALSE(scheduler_.reservations().empty());

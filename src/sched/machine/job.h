@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sched/machine/machine.h"
 #include "sched/machine/moment.h"
@@ -31,6 +32,7 @@ struct Job {
   Duration preference_wait{};
   std::int32_t segment = 0;  // tasks per segment; 0: no segments. Each segment is placed in one domain of segment_level
   Level segment_level = Level::nvlink;
+  std::vector<NodeId> excluded;  // nodes that it must not use, in ascending order; not part of a job file
 
   Duration limit = kUnlimited;     // it is killed after this long
   Duration run_time = kUnlimited;  // actual run time; for replay only, never read by the scheduler

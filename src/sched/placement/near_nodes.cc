@@ -16,6 +16,7 @@ NodeFree NearSearch::free(NodeId node) const {
 }
 
 int NearSearch::fit(NodeId node, int limit) const {
+  if (std::binary_search(barred.begin(), barred.end(), node)) return 0;
   const bool as_indexed = changed.count(node) == 0 && (spare == nullptr || (*spare)[index_of(node)] == 0);
   if (as_indexed) return std::min<int>(fits->fit[index_of(node)], limit);
   if (!accepts(fits->request, state->machine().node(node))) return 0;

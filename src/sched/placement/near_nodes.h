@@ -15,6 +15,7 @@ struct NearSearch {
   const State* state = nullptr;
   const FitClass* fits = nullptr;
   const std::vector<char>* spare = nullptr;  // reserved nodes that may be used anyway; null: none
+  std::vector<NodeId> barred;                // nodes not to use, in ascending order
   std::map<NodeId, NodeFree> changed;        // free resources where they differ from the state
 
   [[nodiscard]] NodeFree free(NodeId node) const;

@@ -288,6 +288,11 @@ std::optional<Found> find_nodes(const FitView& view, const Gang& gang, const Pla
   return std::nullopt;
 }
 
+bool can_place(const FitView& view, const Gang& gang, const PlacementPolicy& policy) {
+  if (gang.required != Level::cluster || gang.segment > 0) return find_nodes(view, gang, policy).has_value();
+  return !view.machine().nodes().empty() && view.sum(Level::cluster, 0) >= gang.tasks;
+}
+
 std::int32_t most_tasks(const FitView& view, const Gang& gang) {
   const Machine& machine = view.machine();
   if (machine.nodes().empty()) return 0;

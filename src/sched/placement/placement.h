@@ -77,6 +77,8 @@ struct Found {
 
 // None: it does not fit.
 [[nodiscard]] std::optional<Found> find_nodes(const FitView& view, const Gang& gang, const PlacementPolicy& policy);
+// Whether it would: without the search where the sum decides.
+[[nodiscard]] bool can_place(const FitView& view, const Gang& gang, const PlacementPolicy& policy);
 // The most tasks (at most gang.tasks, a multiple of the segment) that find_nodes would place.
 [[nodiscard]] std::int32_t most_tasks(const FitView& view, const Gang& gang);
 // GPUs for the tasks, in rank order. `limits` sorted by node.

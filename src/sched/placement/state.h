@@ -48,11 +48,12 @@ class State {
   [[nodiscard]] std::uint64_t log_start() const { return log_start_; }
   [[nodiscard]] std::uint64_t log_end() const { return log_start_ + log_.size(); }
   [[nodiscard]] NodeId changed(std::uint64_t position) const { return log_[position - log_start_]; }
+  // Adds a node to the log although its free resources did not change: what may become free there did.
+  void note(NodeId node);
   // Counts events that freed something: a request that failed at one value need not be retried at the same value.
   [[nodiscard]] std::uint64_t releases() const { return releases_; }
 
  private:
-  void note(NodeId node);
   void forget_task(NodeId node, JobId job, std::uint32_t count);
 
   std::shared_ptr<const Machine> machine_;

@@ -1,9 +1,11 @@
 #include "sched/placement/victims.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "base/check.h"
 #include "sched/placement/victims_internal.h"
@@ -203,17 +205,19 @@ double DomainSearch::bound_of(const Region& region) {
 template <class Visit>
 void DomainSearch::each_option(std::uint32_t index, const Visit& visit) {
   const PreemptionProblem::Node& node = board_.problem().nodes[index];
-  std::vector<std::uint32_t> open;
+  std::array<std::uint32_t, PreemptionProblem::kMaxLocals> indices{};  // on the stack: this runs for every node
+  std::size_t count = 0;
   for (std::uint32_t l = 0; l < node.locals.size(); ++l) {
     if (((room_.mask(index) >> l) & 1U) != 0) continue;
     const PreemptionProblem::Local& local = node.locals[l];
     const bool whole = local.whole >= 0 && banned_[static_cast<std::size_t>(local.whole)] == 0;
     const auto unit_item = static_cast<std::uint32_t>(std::max(0, local.unit));
     const bool unit = local.unit >= 0 && banned_[unit_item] == 0 && room_.may_go(unit_item);
-    if (whole || unit) open.push_back(l);
+    if (whole || unit) indices[count++] = l;
   }
-  if (open.empty()) return;
-  std::vector<double> prices(open.size());
+  if (count == 0) return;
+  const std::span<const std::uint32_t> open(indices.data(), count);
+  std::array<double, PreemptionProblem::kMaxLocals> prices{};
   for (std::size_t i = 0; i < open.size(); ++i) prices[i] = share_[index][open[i]];
   if (open.size() <= kMaxListed) {
     for (std::uint64_t subset = 1; subset < (std::uint64_t{1} << open.size()); ++subset) {
@@ -243,12 +247,26 @@ void DomainSearch::each_option(std::uint32_t index, const Visit& visit) {
   }
 }
 
+// Counts never shrink with more evicted, which spares most of them: an option without a local that is needed gains
+// nothing, and one that costs too much for the most that can be gained is not better.
 Option DomainSearch::best_option(std::uint32_t index, std::int64_t need) {
   Option best;
+  const std::size_t locals = board_.problem().nodes[index].locals.size();
   const std::int32_t base = room_.count(index);
+  const std::uint64_t all = locals == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << locals) - 1;
+  const std::int64_t most = std::min<std::int64_t>(board_.count(index, all) - base, need);
+  if (most <= 0) return best;
+  std::uint64_t needed = 0;
+  for (std::size_t l = 0; l < locals && locals <= kMaxListed; ++l) {
+    const std::uint64_t bit = std::uint64_t{1} << l;
+    if (board_.count(index, all & ~bit) <= base) needed |= bit;
+  }
   each_option(index, [&](std::uint64_t mask, double cost) {
     ++steps_;
-    const std::int64_t gain = std::min<std::int64_t>(board_.count(index, room_.mask(index) | mask) - base, need);
+    const std::uint64_t gone = room_.mask(index) | mask;
+    if ((gone & needed) != needed) return;
+    if (best.gain > 0 && cost * best.gain > best.cost * static_cast<double>(most)) return;
+    const std::int64_t gain = std::min<std::int64_t>(board_.count(index, gone) - base, need);
     if (gain <= 0) return;
     const Option option{mask, cost, static_cast<std::int32_t>(gain)};
     if (option.better_than(best)) best = option;
@@ -508,6 +526,7 @@ std::optional<VictimSet> DomainSearch::run() {
   banned_.assign(problem.items.size(), 0);
   std::vector<Region> all = regions();
   for (Region& region : all) {
+    if (all.size() == 1 && !effort_.bound) break;  // there is nothing to compare it with
     share_costs(region);
     region.bound = bound_of(region);
   }

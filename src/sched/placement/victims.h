@@ -74,6 +74,7 @@ struct PreemptionEffort {
   std::size_t exact_items = 20;        // maximum number of items in a domain for exhaustive search
   std::uint64_t exact_steps = 50'000;  // limit on steps in total; beyond it the result is not exact
   std::int32_t improvements = 16;      // items that are considered for replacement
+  bool bound = true;                   // false: VictimSet::bound may be 0, which saves time
 };
 
 // None: no set of evictions lets the gang fit.

@@ -24,16 +24,21 @@ class Board {
     const Machine& machine = *problem.machine;
     const Gang& gang = problem.gang;
     places_.resize(problem.items.size());
-    known_.resize(problem.nodes.size());
+    first_known_.resize(problem.nodes.size(), SIZE_MAX);
+    std::size_t subsets = 0;
     for (std::uint32_t n = 0; n < problem.nodes.size(); ++n) {
       const std::vector<PreemptionProblem::Local>& locals = problem.nodes[n].locals;
       CHECK(locals.size() <= PreemptionProblem::kMaxLocals, "a node's locals fit in a mask");
-      if (locals.size() <= kMaxListed) known_[n].assign(std::size_t{1} << locals.size(), -1);
+      if (locals.size() <= kMaxListed) {
+        first_known_[n] = subsets;
+        subsets += std::size_t{1} << locals.size();
+      }
       for (std::uint32_t l = 0; l < locals.size(); ++l) {
         if (locals[l].whole >= 0) places_[static_cast<std::size_t>(locals[l].whole)].push_back({n, l});
         if (locals[l].unit >= 0) places_[static_cast<std::size_t>(locals[l].unit)].push_back({n, l});
       }
     }
+    known_.assign(subsets, -1);
     const auto nodes = static_cast<std::uint32_t>(machine.nodes().size());
     const auto domain = [&](Level level, std::uint32_t node) {
       return level == Level::node ? node : machine.domain_of(level, static_cast<NodeId>(node));
@@ -58,8 +63,8 @@ class Board {
     return segmented() ? problem_.gang.tasks / problem_.gang.segment : problem_.gang.tasks;
   }
   std::int32_t count(std::uint32_t index, std::uint64_t mask) {
-    if (known_[index].empty()) return problem_.count(index, mask);
-    std::int32_t& known = known_[index][mask];
+    if (first_known_[index] == SIZE_MAX) return problem_.count(index, mask);
+    std::int32_t& known = known_[first_known_[index] + mask];
     if (known < 0) known = problem_.count(index, mask);
     return known;
   }
@@ -69,7 +74,8 @@ class Board {
   std::vector<std::vector<VictimSlot>> places_;  // by item
   std::vector<std::uint32_t> domain_of_;         // of the required level, by node
   std::vector<std::uint32_t> piece_of_;          // of the segment level
-  std::vector<std::vector<std::int32_t>> known_;
+  std::vector<std::int32_t> known_;              // counts by subset, of one node after another; -1: not computed
+  std::vector<std::size_t> first_known_;         // by node; SIZE_MAX: too many subsets
   std::uint32_t domains_ = 0;
   std::uint32_t pieces_ = 0;
 };

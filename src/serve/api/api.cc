@@ -12,6 +12,7 @@ struct Api::Route {
   RouteInfo info;
   void (Api::*run)(const ApiCall&);
   bool needs_operator = false;
+  bool needs_drive = false;  // refused in watch mode
 };
 
 const std::vector<Api::Route>& Api::table() {
@@ -20,22 +21,35 @@ const std::vector<Api::Route>& Api::table() {
       {{"GET", "/v1/jobs", "jobs; ?all=1 with those that ended, ?user=, ?state=, ?limit="}, &Api::get_jobs},
       {{"POST", "/v1/jobs",
         "submit: {\"text\", \"name\", \"directory\", \"tenant\"}; Idempotency-Key makes it repeatable"},
-       &Api::submit_job},
+       &Api::submit_job,
+       false,
+       true},
       {{"GET", "/v1/jobs/{job}", "one job"}, &Api::get_job},
       {{"GET", "/v1/jobs/{job}/why", "why it waits and what would start it, or why it runs where it does"},
        &Api::get_why},
-      {{"GET", "/v1/jobs/{job}/logs", "output of a task: ?task=, ?attempt=, ?bytes=, ?after=POSITION"}, &Api::get_logs},
-      {{"POST", "/v1/jobs/{job}/cancel", "cancel: {\"reason\"}"}, &Api::change_job},
-      {{"POST", "/v1/jobs/{job}/hold", "hold: {\"reason\"}"}, &Api::change_job},
-      {{"POST", "/v1/jobs/{job}/release", "release"}, &Api::change_job},
-      {{"POST", "/v1/jobs/{job}/drill", "stop with a checkpoint and restore it"}, &Api::change_job},
+      {{"GET", "/v1/jobs/{job}/logs", "output of a task: ?task=, ?attempt=, ?bytes=, ?after=POSITION"},
+       &Api::get_logs,
+       false,
+       true},
+      {{"POST", "/v1/jobs/{job}/cancel", "cancel: {\"reason\"}"}, &Api::change_job, false, true},
+      {{"POST", "/v1/jobs/{job}/hold", "hold: {\"reason\"}"}, &Api::change_job, false, true},
+      {{"POST", "/v1/jobs/{job}/release", "release"}, &Api::change_job, false, true},
+      {{"POST", "/v1/jobs/{job}/drill", "stop with a checkpoint and restore it"}, &Api::change_job, false, true},
       {{"GET", "/v1/nodes", "nodes"}, &Api::get_nodes},
       {{"GET", "/v1/nodes/{node}", "one node"}, &Api::get_node},
-      {{"POST", "/v1/nodes/{node}/drain", "no new jobs: {\"reason\"}"}, &Api::change_node, true},
+      {{"POST", "/v1/nodes/{node}/drain", "no new jobs: {\"reason\"}"}, &Api::change_node, true, true},
       {{"POST", "/v1/nodes/{node}/resume", "back in service: {\"reason\"}"}, &Api::change_node, true},
       {{"POST", "/v1/nodes/{node}/confirm-off", "a person verified that it is powered off: {\"reason\"}"},
        &Api::change_node,
+       true,
        true},
+      {{"GET", "/v1/reservations", "reservations for maintenance"}, &Api::get_reservations},
+      {{"POST", "/v1/reservations",
+        "reserve nodes for maintenance: {\"name\", \"nodes\", \"in\", \"for\", \"reason\"}, times from now such as 2h"},
+       &Api::reserve,
+       true,
+       true},
+      {{"POST", "/v1/reservations/{name}/remove", "end a reservation, or withdraw it"}, &Api::unreserve, true, true},
       {{"GET", "/v1/queue", "waiting jobs in order, tenants, fragmentation; ?limit="}, &Api::get_queue},
       {{"GET", "/v1/events", "journal records as server-sent events; ?job=; Last-Event-ID resumes"}, &Api::get_events},
   };
@@ -129,6 +143,13 @@ void Api::handle(HttpRequest request, Responder responder) {
                                    call.caller.user)));
       return;
     }
+    if (route.needs_drive && is_watching()) {
+      call.responder.respond(
+          problem(403, fmt::format("watch mode: {} schedules this cluster, and weft does not change its jobs or "
+                                   "reservations; use the engine's own commands, or run `weft serve` with --mode drive",
+                                   facts_.engine)));
+      return;
+    }
     (this->*route.run)(call);
     return;
   }
@@ -148,7 +169,17 @@ void Api::respond(const ApiCall& call, const Document& document) const {
   response.body = write(document, style);
   if (style.format != OutputFormat::json) response.content_type = "text/plain; charset=utf-8";
   response.headers.emplace_back(kSequenceHeader, std::to_string(loop_.sequence()));
+  if (is_watching()) response.headers.emplace_back(kModeHeader, "watch");
   call.responder.respond(response);
+}
+
+bool Api::is_observed(const ApiCall& call) const {
+  const world::Observation* observation = options_.watched->observation();
+  if (observation != nullptr && observation->cluster != nullptr) return true;
+  call.responder.respond(problem(503, fmt::format("the jobs of the engine are not known yet{}{}",
+                                                  observation == nullptr || observation->problem.empty() ? "" : ": ",
+                                                  observation == nullptr ? "" : observation->problem)));
+  return false;
 }
 
 std::vector<control::Request> Api::take_requests() {

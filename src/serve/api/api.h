@@ -7,12 +7,14 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/cluster.h"
 #include "serve/api/caller.h"
+#include "serve/api/log_source.h"
 #include "serve/api/views.h"
 #include "serve/http/responder.h"
 #include "store/store.h"
@@ -25,10 +27,15 @@ namespace weft::serve {
 inline constexpr const char* kSequenceHeader = "weft-sequence";
 // Header of log responses: where the next piece begins.
 inline constexpr const char* kLogPositionHeader = "weft-log-position";
+// Header of query responses in watch mode, with the value "watch": jobs are the engine's and change without records.
+inline constexpr const char* kModeHeader = "weft-mode";
 
 struct ApiOptions {
   std::uint32_t server_uid = 0;
-  std::string log_directory;  // of the engine: JOB.ATTEMPT.TASK.log
+  const world::World* watched = nullptr;  // watch mode: the engine whose jobs are shown
+  bool containers = false;                // the engine runs jobs in container images
+  std::string log_directory;              // of the engine: JOB.ATTEMPT.TASK.log
+  LogSource* logs = nullptr;              // of an engine that keeps the output elsewhere; must outlive the API
 };
 
 // A request in the course of its handling.
@@ -83,20 +90,31 @@ class Api {
   void get_server(const ApiCall& call);
   void get_jobs(const ApiCall& call);
   void get_job(const ApiCall& call);
+  void get_observed(const ApiCall& call, std::optional<Document> (*view_of)(const ViewContext&, std::string_view));
   void get_why(const ApiCall& call);
   void get_logs(const ApiCall& call);
+  void respond_log(const Responder& responder, const Result<LogPiece>& piece) const;
   void get_nodes(const ApiCall& call);
   void get_node(const ApiCall& call);
   void get_queue(const ApiCall& call);
+  void get_reservations(const ApiCall& call);
   void get_events(const ApiCall& call);
 
   // changes.cc
   void submit_job(const ApiCall& call);
   void change_job(const ApiCall& call);
   void change_node(const ApiCall& call);
+  void reserve(const ApiCall& call);
+  void unreserve(const ApiCall& call);
   void enqueue(const ApiCall& call, control::Request request);
 
-  [[nodiscard]] ViewContext view(const ApiCall& call) const { return {loop_.controller(), now_, call.caller}; }
+  [[nodiscard]] ViewContext view(const ApiCall& call) const {
+    return {loop_.controller(), now_, call.caller,
+            options_.watched == nullptr ? nullptr : options_.watched->observation()};
+  }
+  // Whether the engine's jobs are shown; after an error response also if none are known yet.
+  [[nodiscard]] bool is_watching() const { return options_.watched != nullptr; }
+  [[nodiscard]] bool is_observed(const ApiCall& call) const;
   // Answers in the format that the request asks for.
   void respond(const ApiCall& call, const Document& document) const;
   // Nullopt after an error response.

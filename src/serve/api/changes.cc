@@ -2,6 +2,8 @@
 // durable.
 #include <fmt/format.h>
 
+#include "base/host_range.h"
+#include "base/quantity.h"
 #include "base/utf8.h"
 #include "serve/api/api.h"
 #include "serve/api/body.h"
@@ -33,6 +35,16 @@ bool is_acceptable(const ApiCall& call, std::string_view what, std::string_view 
 std::string value_of(const BodyFields& fields, std::string_view name) {
   const auto found = fields.find(name);
   return found == fields.end() ? std::string() : found->second;
+}
+
+constexpr Duration kMaxPlanned = milliseconds(std::int64_t{52} * 7 * 86'400'000);
+
+// A time of a reservation. Bounded: a moment is 64 bits of nanoseconds.
+Result<Duration> parse_planned(std::string_view name, const std::string& text) {
+  Result<Duration> time = parse_duration(text);
+  if (!time.ok()) return Error{ErrorCode::invalid_input, fmt::format("{}: {}", name, time.error().message), {}};
+  if (*time > kMaxPlanned) return Error{ErrorCode::invalid_input, fmt::format("{} must be at most 52w", name), {}};
+  return time;
 }
 
 }  // namespace
@@ -70,8 +82,12 @@ void Api::submit_job(const ApiCall& call) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add(name.empty() ? "job" : name, value_of(*fields, "text"));
-  const Submitter submitter{call.caller.uid, call.caller.gid, call.caller.user, directory.empty() ? "/" : directory,
-                            value_of(*fields, "tenant")};
+  const Submitter submitter{call.caller.uid,
+                            call.caller.gid,
+                            call.caller.user,
+                            directory.empty() ? "/" : directory,
+                            value_of(*fields, "tenant"),
+                            options_.containers};
   std::optional<control::JobSpec> spec =
       read_submission(sources, file, *cluster_, loop_.controller().state().machine(), submitter, diagnostics);
   if (!spec) {
@@ -123,6 +139,42 @@ void Api::change_node(const ApiCall& call) {
   request.kind = verb == "drain"    ? control::RequestKind::drain
                  : verb == "resume" ? control::RequestKind::resume
                                     : control::RequestKind::confirm_off;
+  enqueue(call, std::move(request));
+}
+
+void Api::reserve(const ApiCall& call) {
+  const std::optional<BodyFields> fields = body_of(call, {"name", "nodes", "in", "for", "reason"});
+  if (!fields || !is_acceptable(call, "name", value_of(*fields, "name"), kMaxKey) ||
+      !is_acceptable(call, "reason", value_of(*fields, "reason"), kMaxReason)) {
+    return;
+  }
+  control::Request request;
+  request.kind = control::RequestKind::reserve;
+  request.name = value_of(*fields, "name");
+  request.reason = value_of(*fields, "reason");
+  const Result<std::vector<std::string>> names = expand_hosts(value_of(*fields, "nodes"));
+  if (!names.ok()) return call.responder.respond(problem(400, "nodes: " + names.error().message));
+  for (const std::string& name : *names) {
+    const std::optional<sched::NodeId> node = loop_.controller().state().machine().find(name);
+    if (!node) {
+      return call.responder.respond(problem(404, fmt::format("the cluster has no node {}", in_backticks(name))));
+    }
+    request.nodes.push_back(*node);
+  }
+  const std::string in = value_of(*fields, "in");
+  const Result<Duration> delay = in.empty() ? Result<Duration>(Duration()) : parse_planned("in", in);
+  const Result<Duration> length = parse_planned("for", value_of(*fields, "for"));
+  if (!delay.ok()) return call.responder.respond(problem(400, delay.error().message));
+  if (!length.ok()) return call.responder.respond(problem(400, length.error().message));
+  request.from = now_ + *delay;
+  request.until = request.from + *length;
+  enqueue(call, std::move(request));
+}
+
+void Api::unreserve(const ApiCall& call) {
+  control::Request request;
+  request.kind = control::RequestKind::unreserve;
+  request.name = call.parameters.front();
   enqueue(call, std::move(request));
 }
 

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/host_range.h"
 #include "base/human_format.h"
 #include "base/text.h"
 #include "control/event.h"
 #include "control/job_spec.h"
+#include "control/lease_phase.h"
+#include "control/stages.h"
 #include "control/transitions.h"
 
 namespace weft::serve {
@@ -33,6 +37,13 @@ bool names_node(RecordKind kind) {
     case RecordKind::session_opened:
     case RecordKind::session_step:
     case RecordKind::session_closed:
+    case RecordKind::stage_proposed:
+    case RecordKind::proposal_ended:
+    case RecordKind::lease_granted:
+    case RecordKind::lease_step:
+    case RecordKind::lease_move:
+    case RecordKind::lease_order:
+    case RecordKind::lease_policy:
       return true;
     default:
       return false;
@@ -58,8 +69,20 @@ std::string_view code_name(const Record& record) {
       return to_text(static_cast<control::SessionStep>(record.code));
     case RecordKind::session_closed:
       return to_text(static_cast<control::SessionEnd>(record.code));
+    case RecordKind::lease_step:
+      return to_text(static_cast<control::LeasePhase>(record.code));
+    case RecordKind::lease_granted:
+    case RecordKind::lease_move:
+    case RecordKind::lease_order:
+    case RecordKind::lease_policy:
+      return lease::to_text(static_cast<control::LeaseOwner>(record.code));
+    case RecordKind::drill_ended:
+      return to_text(static_cast<control::DrillResult>(record.code));
     case RecordKind::cordon_seen:
       return record.code != 0 ? "cordoned" : "uncordoned";
+    case RecordKind::stage_proposed:
+    case RecordKind::proposal_ended:
+      return to_text(static_cast<control::Stage>(std::min<std::uint8_t>(record.code, control::kStages - 1)));
     case RecordKind::breaker:
       return record.code != 0 ? "tripped" : "reset";
     default:
@@ -125,6 +148,11 @@ std::string job_sentence(const Record& record, const sched::Machine& machine) {
       return with_text(fmt::format("attempt {} ended ({})", record.attempt, code), record.text);
     case RecordKind::checkpoint_written:
       return fmt::format("attempt {} wrote {} (step {})", record.attempt, record.text, record.value);
+    case RecordKind::drill_begun:
+      return fmt::format("checkpoint drill by {}: attempt {} is to be restored on other nodes", record.user,
+                         record.attempt);
+    case RecordKind::drill_ended:
+      return with_text(fmt::format("checkpoint drill {} with attempt {}", code, record.attempt), record.text);
     case RecordKind::orphan_stopped:
       return fmt::format("attempt {} had ended but ran on {}: stopping it", record.attempt, node_name(record, machine));
     default:
@@ -155,18 +183,48 @@ std::string node_sentence(const Record& record) {
       return with_text(fmt::format("repair session {}: {}", record.session, code), record.text);
     case RecordKind::session_closed:
       return with_text(fmt::format("repair session {} closed ({})", record.session, code), record.text);
+    case RecordKind::lease_granted:
+      return with_text(fmt::format("leased to {} under epoch {}", code, record.value), record.text);
+    case RecordKind::lease_step:
+      return with_text(fmt::format("lease: {}", code), record.text);
+    case RecordKind::lease_move:
+      return with_text(fmt::format("moves to {}{}{}", code, record.value != 0 ? ", stopping its jobs" : "",
+                                   record.user.empty() ? std::string() : ", by " + record.user),
+                       record.text);
+    case RecordKind::lease_order:
+      return fmt::format("order to {} to {} up to epoch {}", code, record.text, record.value);
+    case RecordKind::lease_policy:
+      return fmt::format("scheduled for {}", code);
     default:
       return std::string(to_text(record.kind));
   }
+}
+
+std::string proposal_sentence(const Record& record, const sched::Machine& machine) {
+  const auto stage = static_cast<control::Stage>(std::min<std::uint8_t>(record.code, control::kStages - 1));
+  const std::string what = fmt::format("would {} {}", verb_of(stage), node_name(record, machine));
+  return with_text(record.kind == RecordKind::stage_proposed ? what : "no longer " + what, record.text);
 }
 
 }  // namespace
 
 std::string event_sentence(const Record& record, const sched::Machine& machine) {
   if (record.job != 0) return fmt::format("job {}: {}", record.job, job_sentence(record, machine));
+  if (record.kind == RecordKind::stage_proposed || record.kind == RecordKind::proposal_ended)
+    return proposal_sentence(record, machine);
   if (names_node(record.kind)) return fmt::format("node {}: {}", node_name(record, machine), node_sentence(record));
   if (record.kind == RecordKind::breaker)
     return with_text(fmt::format("automatic repair {}", code_name(record)), record.text);
+  if (record.kind == RecordKind::reservation_made) {
+    return with_text(
+        fmt::format("maintenance {} of {} from {} to {}", record.key, placed_on(record, machine),
+                    format_utc_seconds(record.value / 1'000'000), format_utc_seconds(record.until.count() / 1'000'000)),
+        record.text);
+  }
+  if (record.kind == RecordKind::reservation_ended) {
+    return fmt::format("maintenance {} is {}", record.key,
+                       record.user.empty() ? std::string("over") : "removed by " + record.user);
+  }
   if (record.kind == RecordKind::outcome) return fmt::format("operation {} {}", record.operation, code_name(record));
   return replace_all(std::string(to_text(record.kind)), "_", " ");
 }

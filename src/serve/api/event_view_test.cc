@@ -41,7 +41,7 @@ TEST(EventView, EveryKindHasASentence) {
     record.kind = static_cast<RecordKind>(kind);
     const std::string_view name = to_text(record.kind);
     const bool of_job = name.starts_with("job_") || name.starts_with("attempt_") || name.starts_with("checkpoint_") ||
-                        name.starts_with("part_") || name.starts_with("orphan_");
+                        name.starts_with("part_") || name.starts_with("orphan_") || name.starts_with("drill_");
     if (of_job) record.job = 3;
     record.attempt = of_job ? 1 : 0;
     const std::string sentence = event_sentence(record, machine());

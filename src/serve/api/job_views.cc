@@ -158,6 +158,10 @@ FactsSection job_facts(const ViewContext& context, const Job& job) {
       {"node_failures", "Node failures", job.node_failures},
       {"preemptions", "Preemptions", job.preemptions}};
   add_checkpoint_facts(context, job, facts);
+  if (job.drill) {
+    facts.facts.push_back({"drill", "Last drill", describe(*job.drill, context.controller.state().machine())});
+    facts.facts.push_back({"drill_result", "Its result", to_text(job.drill->result)});
+  }
   if (job.current) add_attempt_facts(context, job, facts);
   if (context.caller.may_change(job.user)) {  // a command line may contain secrets
     facts.facts.push_back({"command", "Command", command_text(spec.command)});
@@ -200,6 +204,7 @@ Document ended_view(const ViewContext& context, const EndedJob& job) {
       {"submitted", "Submitted", time_cell(job.submitted, context.now)},
       {"first_start", "First start", job.first_start == Moment() ? Cell() : time_cell(job.first_start, context.now)},
       {"ended", "Ended", time_cell(job.ended, context.now)}};
+  if (!job.drill.empty()) facts.facts.push_back({"drill", "Last drill", job.drill});
   document.sections.emplace_back(std::move(facts));
   return document;
 }

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include "base/host_range.h"
 #include "base/human_format.h"
 #include "base/text.h"
 #include "sched/explain/view.h"
+#include "serve/api/observed_views.h"
 #include "serve/api/views.h"
 
 namespace weft::serve {
@@ -23,6 +25,8 @@ std::string shown_state(const ViewContext& context, NodeId id) {
 }
 
 std::string jobs_text(const ViewContext& context, NodeId id) {
+  if (const auto* seen = find_observed_node(context, context.controller.state().machine().node(id).name))
+    return observed_jobs_text(context, *seen);
   std::vector<std::string> jobs;
   for (const control::JobNumber job : context.controller.state().jobs_on(id)) jobs.push_back(std::to_string(job));
   return join(jobs, ", ");
@@ -30,6 +34,8 @@ std::string jobs_text(const ViewContext& context, NodeId id) {
 
 std::int64_t used_gpu_milli(const ViewContext& context, NodeId id) {
   const control::ControlState& state = context.controller.state();
+  if (const auto* seen = find_observed_node(context, state.machine().node(id).name))
+    return std::int64_t{seen->gpus_used} * sched::kWholeGpu;
   return std::int64_t{state.machine().node(id).gpus} * sched::kWholeGpu - state.unclaimed(id).gpu_total();
 }
 
@@ -102,7 +108,28 @@ Document node_view(const ViewContext& context, NodeId id) {
     facts.facts.push_back({"session_cause", "Cause", node.session->cause});
     facts.facts.push_back({"session_since", "Since", time_cell(node.session->since, context.now)});
   }
+  if (const auto* seen = find_observed_node(context, shape.name))
+    facts.facts.push_back({"engine_state", "State in the engine", seen->state});
+  add_proposal_facts(context, id, facts);
   document.sections.emplace_back(std::move(facts));
+  return document;
+}
+
+Document reservations_view(const ViewContext& context) {
+  Document document;
+  document.kind = "reservations";
+  TableSection table{"reservations", "", {}, {}};
+  table.columns = {{"name", "Name"},   {"state", "State"}, {"from", "From"},    {"until", "Until"},
+                   {"nodes", "Nodes"}, {"user", "User"},   {"reason", "Reason"}};
+  const sched::Machine& machine = context.controller.state().machine();
+  for (const auto& [name, each] : context.controller.state().reservations()) {
+    std::vector<std::string> nodes;
+    for (const NodeId node : each.nodes) nodes.push_back(machine.node(node).name);
+    table.rows.push_back({name, each.is_active(context.now) ? "active" : "planned", utc_text(each.from),
+                          utc_text(each.until), fold_hosts(std::move(nodes)), each.user, each.reason});
+  }
+  if (table.rows.empty()) document.notes.push_back("No reservations.");
+  document.sections.emplace_back(std::move(table));
   return document;
 }
 
@@ -142,7 +169,9 @@ Document server_view(const ViewContext& context, const ServerFacts& server) {
                  {"breaker", "Automatic repair", state.tripped() ? "paused: " + state.trip_reason() : "on"},
                  {"connections", "Connections", server.http.connections},
                  {"requests", "Requests", server.http.requests}};
+  add_watch_facts(context, server, facts);
   document.sections.emplace_back(std::move(facts));
+  add_proposals(context, document);
   return document;
 }
 

@@ -4,9 +4,11 @@
 #include <charconv>
 
 #include "base/human_format.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "serve/api/api.h"
 #include "serve/api/event_view.h"
+#include "serve/api/observed_views.h"
 #include "serve/api/task_log.h"
 
 namespace weft::serve {
@@ -70,6 +72,11 @@ void Api::get_jobs(const ApiCall& call) {
   filter.limit = *limit;
   filter.user = text_of(call, "user");
   filter.state = text_of(call, "state");
+  if (is_watching()) {
+    filter.ended = text_of(call, "all") == "1";
+    if (is_observed(call)) respond(call, observed_jobs_view(view(call), filter));
+    return;
+  }
   const std::optional<control::JobState> state = control::find_job_state(filter.state);
   if (!filter.state.empty() && !state && filter.state != "held" && filter.state != "canceling") {
     call.responder.respond(problem(400, fmt::format("{} is not a job state", in_backticks(filter.state))));
@@ -79,7 +86,15 @@ void Api::get_jobs(const ApiCall& call) {
   respond(call, jobs_view(view(call), filter));
 }
 
+// Kubernetes' "namespace/name" is one segment of a path as "namespace:name".
+void Api::get_observed(const ApiCall& call, std::optional<Document> (*view_of)(const ViewContext&, std::string_view)) {
+  if (!is_observed(call)) return;
+  const std::optional<Document> document = view_of(view(call), replace_all(call.parameters.front(), ":", "/"));
+  document ? respond(call, *document) : respond_no_job(call);
+}
+
 void Api::get_job(const ApiCall& call) {
+  if (is_watching()) return get_observed(call, &observed_job_view);
   const std::optional<control::JobNumber> number = job_number(call);
   if (!number) return;
   const std::optional<Document> document = job_view(view(call), *number);
@@ -87,6 +102,7 @@ void Api::get_job(const ApiCall& call) {
 }
 
 void Api::get_why(const ApiCall& call) {
+  if (is_watching()) return get_observed(call, &observed_why_view);
   const std::optional<control::JobNumber> number = job_number(call);
   if (!number) return;
   const std::optional<Document> document = why_view(view(call), *number);
@@ -109,9 +125,8 @@ void Api::get_logs(const ApiCall& call) {
   const auto attempt = number_of(call, "attempt", job != nullptr ? job->attempts : ended->attempts, UINT32_MAX);
   const auto bytes = number_of(call, "bytes", kMaxLogBytes, kMaxLogBytes);
   if (!task || !attempt || !bytes) return;
-  if (job != nullptr && !job->spec->output.empty()) {
-    call.responder.respond(
-        problem(409, fmt::format("the job writes its output to a file of its own: {}", job->spec->output)));
+  if (const std::string& output = job != nullptr ? job->spec->output : ended->output; !output.empty()) {
+    call.responder.respond(problem(409, fmt::format("the job writes its output to a file of its own: {}", output)));
     return;
   }
   const std::string after = text_of(call, "after");
@@ -120,18 +135,31 @@ void Api::get_logs(const ApiCall& call) {
     call.responder.respond(problem(400, fmt::format("{} is not a position in a log", in_backticks(after))));
     return;
   }
-  const Result<LogPiece> piece =
+  const LogRequest wanted{{*number, static_cast<control::AttemptNumber>(*attempt)}, *task, position, *bytes};
+  if (options_.logs != nullptr) {
+    options_.logs->read_log(
+        wanted, [this, responder = call.responder](const Result<LogPiece>& piece) { respond_log(responder, piece); });
+    return;
+  }
+  Result<LogPiece> piece =
       read_task_log(fmt::format("{}/{}.{}.{}.log", options_.log_directory, *number, *attempt, *task), position, *bytes);
   if (!piece.ok()) {
-    call.responder.respond(problem(404, fmt::format("task {} of attempt {} has no output yet", *task, *attempt)));
-    return;
+    piece = Error{ErrorCode::not_found, fmt::format("task {} of attempt {} has no output yet", *task, *attempt), {}};
+  }
+  respond_log(call.responder, piece);
+}
+
+void Api::respond_log(const Responder& responder, const Result<LogPiece>& piece) const {
+  if (!piece.ok()) {
+    const ErrorCode code = piece.error().code;
+    return responder.respond(problem(code == ErrorCode::not_found ? 404 : 503, piece.error().message));
   }
   HttpResponse response;
   response.content_type = "text/plain; charset=utf-8";
   response.body = piece->text;
   response.headers.emplace_back(kLogPositionHeader, to_text(piece->end));
   response.headers.emplace_back(kSequenceHeader, std::to_string(loop_.sequence()));
-  call.responder.respond(response);
+  responder.respond(response);
 }
 
 void Api::get_nodes(const ApiCall& call) { respond(call, nodes_view(view(call))); }
@@ -142,9 +170,12 @@ void Api::get_node(const ApiCall& call) {
 
 void Api::get_queue(const ApiCall& call) {
   if (const std::optional<std::uint64_t> limit = number_of(call, "limit", 20, kMaxListed)) {
-    respond(call, queue_view(view(call), *limit));
+    if (!is_watching()) return respond(call, queue_view(view(call), *limit));
+    if (is_observed(call)) respond(call, observed_queue_view(view(call), *limit));
   }
 }
+
+void Api::get_reservations(const ApiCall& call) { respond(call, reservations_view(view(call))); }
 
 void Api::get_events(const ApiCall& call) {
   const std::optional<std::uint64_t> job = number_of(call, "job", 0, UINT64_MAX);

@@ -9,6 +9,7 @@
 #include "control/controller.h"
 #include "serve/api/caller.h"
 #include "serve/http/server.h"
+#include "world/core/observed.h"
 
 namespace weft::serve {
 
@@ -16,6 +17,7 @@ struct ViewContext {
   const control::Controller& controller;
   sched::Moment now{};  // of the journal
   const Caller& caller;
+  const world::Observation* observed = nullptr;  // watch mode
 };
 
 struct JobFilter {
@@ -34,12 +36,14 @@ struct JobFilter {
 
 [[nodiscard]] Document nodes_view(const ViewContext& context);
 [[nodiscard]] Document node_view(const ViewContext& context, sched::NodeId node);
+[[nodiscard]] Document reservations_view(const ViewContext& context);
 [[nodiscard]] Document queue_view(const ViewContext& context, std::size_t limit);
 
 struct ServerFacts {
   std::string version;
   std::string cluster;
   std::string engine;
+  std::string enabled;  // watch mode: stages that were enabled; "": none
   std::string state_directory;
   std::string store_problem;  // "": records are durable
   sched::Moment started{};

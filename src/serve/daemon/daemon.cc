@@ -11,13 +11,17 @@
 
 #include "base/hash.h"
 #include "base/human_format.h"
+#include "base/text.h"
 #include "sched/core/tenants.h"
 #include "sched/replay/policies.h"
 #include "serve/api/api.h"
 #include "serve/api/event_view.h"
+#include "serve/daemon/kube_watch_engine.h"
+#include "serve/daemon/stage_options.h"
 #include "serve/http/server.h"
 #include "store/sqlite_store.h"
 #include "world/local/local_world.h"
+#include "world/slurm/slurm_world.h"
 
 namespace weft::serve {
 namespace {
@@ -57,8 +61,12 @@ bool is_bookkeeping(control::RecordKind kind) {
   return kind == control::RecordKind::outcome || kind == control::RecordKind::tenant_use;
 }
 
-Status make_directory(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+// Jobs of engine slurm open their logs in it with the rights of their users.
+Status make_directory(const std::string& path, bool shared) {
+  const mode_t mode = shared ? 0711 : 0700;
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) {
+    if (!shared || ::chmod(path.c_str(), mode) == 0) return {};
+  }
   return Error{ErrorCode::unavailable, "cannot be created: " + std::generic_category().message(errno), path};
 }
 
@@ -72,9 +80,17 @@ class Server {
     machine_ = std::make_shared<const sched::Machine>(std::move(*machine));
     if (machine_->nodes().empty())
       return Error{ErrorCode::invalid_input, "the cluster file has no GPU servers to run jobs on", {}};
-    if (Status made = make_directory(options_.state_directory); !made.ok()) return made;
-    if (Status opened = open_store(); !opened.ok()) return opened;
-    if (Status opened = open_engine(); !opened.ok()) return opened;
+    if (Status made = make_directory(options_.state_directory, options_.engine == Engine::slurm); !made.ok())
+      return made;
+    if (options_.watch) {
+      Result<control::StageSet> stages = parse_stages(options_.enable, *machine_);
+      if (!stages.ok()) return stages.error();
+      stages_ = std::move(*stages);
+    }
+    // Slurm may not have the nodes of the cluster file: then no journal is created for it.
+    const bool engine_first = options_.engine == Engine::slurm;
+    if (Status opened = engine_first ? open_engine() : open_store(); !opened.ok()) return opened;
+    if (Status opened = engine_first ? open_store() : open_engine(); !opened.ok()) return opened;
     if (Status opened = open_loop(); !opened.ok()) return opened;
     return open_socket();
   }
@@ -105,13 +121,79 @@ class Server {
   }
 
   Status open_engine() {
+    switch (options_.engine) {
+      case Engine::slurm:
+        return open_slurm();
+      case Engine::kubernetes:
+        return open_kubernetes();
+      case Engine::local:
+        break;
+    }
+    return open_local();
+  }
+
+  [[nodiscard]] std::vector<std::string> node_names() const {
+    std::vector<std::string> names;
+    for (const sched::NodeShape& node : machine_->nodes()) names.push_back(node.name);
+    return names;
+  }
+
+  Status open_kubernetes_watching() {
+    Result<std::unique_ptr<world::World>> opened =
+        open_kube_watch(options_.kube, options_.cluster->name(), node_names(), stages_, options_.log);
+    if (!opened.ok()) return opened.error();
+    engine_ = "kubernetes";
+    world_ = std::move(*opened);
+    return {};
+  }
+
+  Status open_kubernetes() {
+    if (options_.watch) return open_kubernetes_watching();
+    KubeSettings settings = options_.kube;
+    settings.helper = options_.helper;
+    Result<OpenedKubeEngine> opened = open_kube_engine(settings, options_.cluster->name(), node_names(), options_.log);
+    if (!opened.ok()) return opened.error();
+    engine_ = "kubernetes";
+    logs_ = opened->logs;
+    world_ = std::move(opened->world);
+    return {};
+  }
+
+  Status open_slurm_watching() {
+    const WatchSettings watch{options_.state_directory, options_.cluster->name(), stages_, options_.log};
+    Result<std::unique_ptr<world::World>> opened = open_slurm_watch(options_.slurm, watch, *machine_);
+    if (!opened.ok()) return opened.error();
+    engine_ = "slurm";
+    world_ = std::move(*opened);
+    return {};
+  }
+
+  Status open_slurm() {
+    if (options_.watch) return open_slurm_watching();
+    world::SlurmOptions options;
+    options.state = options_.state_directory + "/engine";
+    options.cluster = options_.cluster->name();
+    options.nodes.assign(machine_->nodes().begin(), machine_->nodes().end());
+    options.partition = options_.slurm.partition;
+    options.helper = options_.helper;
+    options.log = options_.log;
+    Result<std::unique_ptr<world::SlurmWorld>> opened =
+        world::SlurmWorld::open(options, make_slurm_client(options_.slurm));
+    if (!opened.ok()) return opened.error();
+    engine_ = "slurm";
+    world_ = std::move(*opened);
+    return {};
+  }
+
+  Status open_local() {
     world::LocalOptions options;
     options.state = options_.state_directory + "/engine";
     options.helper = options_.helper;
     options.cgroups = options_.cgroups;
-    for (const sched::NodeShape& node : machine_->nodes()) options.nodes.push_back(node.name);
+    options.nodes = node_names();
     Result<std::unique_ptr<world::LocalWorld>> opened = world::LocalWorld::open(options);
     if (!opened.ok()) return opened.error();
+    engine_ = (*opened)->uses_cgroups() ? "local, with cgroups" : "local, with process groups";
     world_ = std::move(*opened);
     return {};
   }
@@ -120,19 +202,32 @@ class Server {
     control::ControllerOptions options;
     options.policy = sched::find_policy("weft")->policy;
     options.tenants = sched::tenants_of(*options_.cluster);
+    options.stages = stages_;
     if (options_.start_timeout.count() > 0) options.start_timeout = options_.start_timeout;
     Result<std::unique_ptr<world::ControlLoop>> opened =
         world::ControlLoop::open(machine_, std::move(options), *store_, *world_);
     if (!opened.ok()) return opened.error();
     loop_ = std::move(*opened);
+    if (const std::size_t jobs = loop_->controller().state().jobs().size(); options_.watch && jobs > 0) {
+      return Error{
+          ErrorCode::conflict,
+          fmt::format("the journal has {} of drive mode that {} not ended: end them first with --mode drive, or "
+                      "use another --state",
+                      plural(jobs, "job"), jobs == 1 ? "has" : "have"),
+          options_.state_directory};
+    }
     logged_ = store_->durable();
     ApiOptions api;
     api.server_uid = ::geteuid();
+    if (options_.watch) api.watched = world_.get();
     api.log_directory = options_.state_directory + "/engine/logs";
+    api.containers = options_.engine == Engine::kubernetes;
+    api.logs = logs_;
     api_ = std::make_unique<Api>(*loop_, *store_, options_.cluster, std::move(api));
     api_->facts().version = options_.version;
     api_->facts().cluster = options_.cluster->name();
-    api_->facts().engine = world_->uses_cgroups() ? "local, with cgroups" : "local, with process groups";
+    api_->facts().engine = engine_;
+    api_->facts().enabled = join(options_.enable, ", ");
     api_->facts().state_directory = options_.state_directory;
     api_->facts().started = clock_.now();
     return {};
@@ -153,8 +248,14 @@ class Server {
     if (Status watched = http_->watch_signals({SIGTERM, SIGINT}, [this](int) { stopping_ = true; }); !watched.ok()) {
       return watched;
     }
-    options_.log(fmt::format("serving {}: {}, {} GPUs, engine {}", options_.cluster->name(),
-                             plural(machine_->nodes().size(), "node"), machine_->gpus(), api_->facts().engine));
+    options_.log(fmt::format("{} {}: {}, {} GPUs, engine {}", options_.watch ? "watching" : "serving",
+                             options_.cluster->name(), plural(machine_->nodes().size(), "node"), machine_->gpus(),
+                             api_->facts().engine));
+    if (options_.watch) {
+      options_.log(fmt::format("watch mode: the engine schedules; enabled: {}", options_.enable.empty()
+                                                                                    ? "nothing, so nothing is changed"
+                                                                                    : join(options_.enable, ", ")));
+    }
     options_.log(fmt::format("socket {}, state {}, {} in the journal", options_.socket_path, options_.state_directory,
                              plural(store_->durable(), "record")));
     return {};
@@ -189,7 +290,7 @@ class Server {
                       "accepted until there is space",
                       result.store_full));
     if (!is_full && was_full) options_.log("the journal can be written again");
-    if (!began_) began_ = loop_->controller().is_usable(sched::NodeId{0});
+    if (!began_) began_ = options_.watch || loop_->controller().is_usable(sched::NodeId{0});
     log_records();
   }
 
@@ -208,7 +309,10 @@ class Server {
   JournalClock clock_;
   std::shared_ptr<const sched::Machine> machine_;
   std::unique_ptr<store::SqliteStore> store_;
-  std::unique_ptr<world::LocalWorld> world_;
+  std::unique_ptr<world::World> world_;
+  LogSource* logs_ = nullptr;  // of world_
+  std::string engine_;
+  control::StageSet stages_;
   std::unique_ptr<world::ControlLoop> loop_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> http_;

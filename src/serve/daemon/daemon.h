@@ -2,6 +2,7 @@
 // ends it. Jobs run on without it; the next start finds them again. Signals: SIGTERM and SIGINT stop it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,8 +10,12 @@
 
 #include "base/result.h"
 #include "model/cluster.h"
+#include "serve/daemon/kube_engine.h"
+#include "serve/daemon/slurm_engine.h"
 
 namespace weft::serve {
+
+enum class Engine : std::uint8_t { local, slurm, kubernetes };
 
 struct ServeOptions {
   std::shared_ptr<const model::Cluster> cluster;
@@ -18,7 +23,12 @@ struct ServeOptions {
   std::string state_directory;  // created if missing; its parent must exist
   std::string socket_path;
   std::vector<std::string> helper;  // see world::LocalOptions
-  bool cgroups = true;
+  Engine engine = Engine::local;
+  bool watch = false;               // the engine schedules; of engines slurm and kubernetes
+  std::vector<std::string> enable;  // STAGE or STAGE:GROUP, in watch mode
+  bool cgroups = true;              // of engine local
+  SlurmSettings slurm;
+  KubeSettings kube;
   Duration start_timeout{};                      // 0: the controller's default
   std::function<void(std::string_view)> log;     // one line: what an operator should know
   std::function<void(std::string_view)> events;  // one line per journal record; null: none

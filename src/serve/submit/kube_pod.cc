@@ -309,6 +309,7 @@ std::string find_difference(const KubePod& a, const KubePod& b) {
         [](const KubeVariable& x, const KubeVariable& y) { return x.name == y.name && x.value == y.value; });
   };
   if (a.command != b.command) return "command";
+  if (a.image.value != b.image.value) return "image";
   if (a.arguments != b.arguments) return "args";
   if (!same_variables()) return "env";
   if (a.directory.value != b.directory.value) return "workingDir";
@@ -322,7 +323,12 @@ std::string find_difference(const KubePod& a, const KubePod& b) {
 void apply_pod(const SubmitContext& context, KubePod pod, std::int64_t processes, JobDraft& draft) {
   if (pod.command.empty()) {
     context.error(pod.command_place,
-                  "the command is only in the image, which is not used: the program runs on the host", "set `command`");
+                  context.submitter.containers
+                      ? "the command is only in the image, where weft does not read it"
+                      : "the command is only in the image, which is not used: the program runs on the host",
+                  "set `command`");
+  } else if (pod.image.has_value() && context.submitter.containers) {
+    draft.spec.image = pod.image.value;
   } else if (pod.image.has_value()) {
     context.warn(pod.image.place,
                  fmt::format("the image {} is not used: the program runs on the host", in_backticks(pod.image.value)),

@@ -96,6 +96,12 @@ TEST(Manifest, ReadsAPyTorchJob) {
   EXPECT_EQ(out.warnings, 1U);
 }
 
+TEST(Manifest, TheImageIsUsedByAnEngineWithContainers) {
+  const Submitted out = submit_to_containers(kPyTorch);
+  EXPECT_EQ(out.job().image, "example.com/pytorch:2");
+  EXPECT_EQ(out.warnings, 0U) << out.messages;
+}
+
 TEST(Manifest, AddsMasterAndWorkers) {
   const std::string master = with(with(kWorker, "Worker", "Master"), "replicas: 2", "replicas: 1");
   const Submitted out = submit(kHead + "  pytorchReplicaSpecs:\n" + master + kWorker);

@@ -30,8 +30,9 @@ struct Submitter {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::string user;
-  std::string directory;  // absolute: where the job was submitted, its working directory unless the file sets one
-  std::string tenant;     // takes precedence over the file's; "": the file's
+  std::string directory;    // absolute: where the job was submitted, its working directory unless the file sets one
+  std::string tenant;       // takes precedence over the file's; "": the file's
+  bool containers = false;  // the engine runs jobs in container images
 };
 
 enum class SubmissionFormat : std::uint8_t { weft, sbatch, manifest };

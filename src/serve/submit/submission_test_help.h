@@ -63,11 +63,11 @@ struct Submitted {
 };
 
 inline Submitted submit(std::string text, std::string name = "job.txt", std::string tenant = {},
-                        const ExampleCluster& cluster = pod16()) {
+                        const ExampleCluster& cluster = pod16(), bool containers = false) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add(std::move(name), std::move(text));
-  const Submitter submitter{1000, 100, "ada", "/home/ada/run", std::move(tenant)};
+  const Submitter submitter{1000, 100, "ada", "/home/ada/run", std::move(tenant), containers};
   Submitted out;
   out.spec = read_submission(sources, file, *cluster.loaded->cluster, *cluster.machine, submitter, diagnostics);
   out.messages = render_all(diagnostics, sources, false);
@@ -78,6 +78,11 @@ inline Submitted submit(std::string text, std::string name = "job.txt", std::str
     EXPECT_EQ(sched::problem_of(out.spec->shape), "");
   }
   return out;
+}
+
+// To an engine that runs jobs in containers.
+inline Submitted submit_to_containers(std::string text) {
+  return submit(std::move(text), "job.txt", {}, pod16(), true);
 }
 
 // A file that is refused, and where: "job.txt:3:9: error: ... part".

@@ -100,7 +100,9 @@ class WeftJobReader {
     if (!words.empty() && words.front().ends_with(".py")) words.insert(words.begin(), "torchrun");
     if (job_.resume.has_value()) words.insert(words.end(), {"--resume_from_checkpoint", job_.resume.value});
     set_command(draft_, std::move(words), job_.gpus_per_node.value);
-    if (job_.image.from_file()) {
+    if (job_.image.from_file() && context_.submitter.containers) {
+      draft_.spec.image = job_.image.value;
+    } else if (job_.image.from_file()) {
       context_.warn(
           job_.image.place,
           fmt::format("the image {} is not used: the program runs on the host", in_backticks(job_.image.value)), {},

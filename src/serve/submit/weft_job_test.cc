@@ -92,6 +92,14 @@ TEST(WeftJob, WarnsThatTheImageIsNotUsed) {
   EXPECT_THAT(submit(kJob + "image: a/b:1\n").messages,
               HasSubstr("job.txt:5:8: warning: the image `a/b:1` is not used"));
   EXPECT_EQ(submit(kJob).warnings, 0U);
+  EXPECT_EQ(submit(kJob + "image: a/b:1\n").job().image, "");
+}
+
+TEST(WeftJob, TheImageIsUsedByAnEngineWithContainers) {
+  const Submitted out = submit_to_containers(kJob + "image: a/b:1\n");
+  EXPECT_EQ(out.job().image, "a/b:1");
+  EXPECT_EQ(out.warnings, 0U) << out.messages;
+  EXPECT_EQ(submit_to_containers(kJob).job().image, "");  // the engine's
 }
 
 TEST(WeftJob, OverridesTheTenant) {

@@ -25,6 +25,29 @@ std::string directive(std::string_view value) {
   return out;
 }
 
+// "0-4,7", as sbatch wants it.
+std::string index_list(const std::vector<std::uint64_t>& indices) {
+  std::string out;
+  for (std::size_t i = 0; i < indices.size();) {
+    std::size_t last = i;
+    while (last + 1 < indices.size() && indices[last + 1] == indices[last] + 1) ++last;
+    if (!out.empty()) out += ',';
+    out += std::to_string(indices[i]);
+    if (last > i) out += '-' + std::to_string(indices[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string task_list(const SlurmSweep& sweep, std::uint64_t each, std::uint64_t tasks) {
+  if (sweep.missing.empty()) return fmt::format("0-{}", tasks - 1);
+  std::vector<std::uint64_t> indices;
+  for (const std::uint64_t point : sweep.missing) {
+    if (indices.empty() || indices.back() != point / each) indices.push_back(point / each);
+  }
+  return index_list(indices);
+}
+
 }  // namespace
 
 std::string slurm_sweep_script(const SlurmSweep& sweep) {
@@ -33,8 +56,8 @@ std::string slurm_sweep_script(const SlurmSweep& sweep) {
   const std::uint64_t tasks = (points + each - 1) / each;
   std::string command;
   for (const std::string& word : sweep.command) command += shell_quote(word) + " ";
-  std::string out =
-      fmt::format("#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --array=0-{}", directive(sweep.name), tasks - 1);
+  std::string out = fmt::format("#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --array={}", directive(sweep.name),
+                                task_list(sweep, each, tasks));
   if (sweep.at_once > 0) out += fmt::format("%{}", sweep.at_once);
   out += fmt::format("\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task={}\n", std::max(1U, sweep.cpus));
   if (!sweep.memory.empty()) out += fmt::format("#SBATCH --mem={}\n", directive(sweep.memory));
@@ -45,12 +68,12 @@ std::string slurm_sweep_script(const SlurmSweep& sweep) {
       "# {} points. Points that are already in the results file are skipped: submit again to continue.\n"
       "set -euo pipefail\n",
       points);
+  if (!sweep.directory.empty()) out += fmt::format("cd {}\n", shell_quote(sweep.directory));
   if (each == 1) return out + fmt::format("exec {}--point \"$SLURM_ARRAY_TASK_ID\"\n", command);
   out += fmt::format(
       "first=$((SLURM_ARRAY_TASK_ID * {}))\nlast=$((first + {}))\n"
-      "if ((last > {})); then last={}; fi\nstatus=0\n"
-      "for ((point = first; point <= last; point++)); do\n  {}--point \"$point\" || status=$?\ndone\n"
-      "exit \"$status\"\n",
+      "if ((last > {})); then last={}; fi\n"
+      "exec {}--point \"$first-$last\"\n",
       each, each - 1, points - 1, points - 1, command);
   return out;
 }

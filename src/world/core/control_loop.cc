@@ -20,8 +20,10 @@ Result<std::unique_ptr<ControlLoop>> ControlLoop::open(const std::shared_ptr<con
     if (!parsed.ok()) return parsed.error();
     state = std::move(*parsed);
     loop->snapshot_ = (*snapshot)->sequence;
+    loop->snapshot_bytes_ = (*snapshot)->bytes.size();
   }
   const Status read = store.read(loop->snapshot_ + 1, [&](const store::Entry& entry) -> Status {
+    loop->journal_bytes_ += entry.bytes.size();
     const Result<control::Record> record = control::parse_record(entry.bytes);
     Status applied = record.ok() ? state.apply(*record) : Status(record.error());
     if (applied.ok()) return {};
@@ -71,7 +73,10 @@ Status ControlLoop::commit(TurnResult& result) {
   if (!step_.records.empty()) {
     std::vector<std::string> lines;
     lines.reserve(step_.records.size());
-    for (const control::Record& record : step_.records) lines.push_back(control::to_text(record));
+    for (const control::Record& record : step_.records) {
+      lines.push_back(control::to_text(record));
+      journal_bytes_ += lines.back().size();
+    }
     step_.records.clear();
     store_.append(lines);
   }
@@ -96,7 +101,7 @@ Status ControlLoop::commit(TurnResult& result) {
   send();
   for (control::Answer& answer : step_.answers) result.answers.push_back(std::move(answer));
   step_.answers.clear();
-  return store_.durable() - snapshot_ >= kRecordsPerSnapshot ? save_snapshot() : Status();
+  return is_snapshot_due(store_.durable() - snapshot_, journal_bytes_, snapshot_bytes_) ? save_snapshot() : Status();
 }
 
 Status ControlLoop::save_snapshot() {
@@ -105,6 +110,8 @@ Status ControlLoop::save_snapshot() {
   if (!saved.ok())
     return saved.error().code == ErrorCode::unavailable ? Status() : saved;  // disk full: tried again later
   const store::Sequence older = std::exchange(snapshot_, snapshot.sequence);
+  snapshot_bytes_ = snapshot.bytes.size();
+  journal_bytes_ = 0;
   if (older == 0) return {};
   const Status compacted = store_.compact(older);
   return !compacted.ok() && compacted.error().code == ErrorCode::unavailable ? Status() : compacted;

@@ -35,7 +35,14 @@ class ControlLoop {
   [[nodiscard]] sched::Moment journal_time(sched::Moment now) const { return now + offset_; }
   [[nodiscard]] store::Sequence sequence() const { return store_.durable(); }
 
-  static constexpr std::uint64_t kRecordsPerSnapshot = 20'000;
+  // Whether so many records since the last snapshot, of so many bytes, are worth a new one. The journal must have grown
+  // in proportion to the snapshot: then the cost of snapshots is proportional to the journal, however large the state
+  // is, and a restart reads at most some records more than the state has lines.
+  [[nodiscard]] static constexpr bool is_snapshot_due(std::uint64_t records, std::uint64_t bytes,
+                                                      std::uint64_t snapshot_bytes) {
+    return records >= kMinRecordsPerSnapshot && bytes >= snapshot_bytes / 2;
+  }
+  static constexpr std::uint64_t kMinRecordsPerSnapshot = 20'000;
 
  private:
   ControlLoop(store::Store& store, World& world) : store_(store), world_(world) {}
@@ -51,6 +58,8 @@ class ControlLoop {
   Duration offset_{};
   sched::Moment now_{};
   store::Sequence snapshot_ = 0;
+  std::uint64_t snapshot_bytes_ = 0;
+  std::uint64_t journal_bytes_ = 0;  // since the snapshot
   std::vector<control::Event> events_;
 };
 

@@ -1,5 +1,5 @@
 // World: everything outside the controller, behind one interface. It executes commands and reports what it sees; it has
-// no policy. One implementation is real (engine `local`), one is simulated with faults.
+// no policy. Two implementations are real (engines `local` and `slurm`), one is simulated with faults.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,8 @@
 #include "control/event.h"
 
 namespace weft::world {
+
+struct Observation;
 
 class World {
  public:
@@ -22,6 +24,8 @@ class World {
   virtual void send(const control::Command& command, sched::Moment now) = 0;
   // Appends the events since the last call.
   virtual void poll(sched::Moment now, std::vector<control::Event>& events) = 0;
+  // Watch mode: the engine's own jobs. Null: the engine runs weft's jobs.
+  [[nodiscard]] virtual const Observation* observation() const { return nullptr; }
 };
 
 }  // namespace weft::world

@@ -16,8 +16,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "world/local/checkpoint.h"
+#include "world/local/engine_state.h"
 #include "world/local/process_table.h"
 #include "world/local/supervisor.h"
 #include "world/local/user_rights.h"
@@ -58,6 +60,46 @@ int verify(const std::vector<std::string>& arguments) {
   return write_fields({newest.intact ? newest.intact->name : "", newest.intact ? newest.intact->path : "",
                        std::to_string(newest.intact ? newest.intact->step : 0), join(newest.rejected, "; "),
                        newest.readable ? "1" : "0"});
+}
+
+int prepare(const std::vector<std::string>& arguments) {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  if (arguments.size() < 3 || !read_number(arguments[1], uid) || !read_number(arguments[2], gid)) return kUsageError;
+  std::string problem;
+  for (std::size_t at = 3; at < arguments.size(); ++at) {
+    if (const Status made = make_checkpoint_directory(arguments[at], uid, gid); !made.ok())
+      problem = made.error().message;
+  }
+  return write_fields({problem});
+}
+
+// As the user, by a rename: a reader sees the old text or the new one.
+Status write_mark(const std::string& file, const std::string& text, std::uint32_t uid, std::uint32_t gid) {
+  const std::string directory = file.substr(0, file.rfind('/'));
+  const std::string volume = directory.substr(0, directory.rfind('/'));
+  struct stat info {};
+  if (::stat(volume.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return Error{ErrorCode::unavailable,
+                 fmt::format("the checkpoint volume {} is not mounted on the machine of weft serve", volume),
+                 {}};
+  }
+  if (Status made = make_checkpoint_directory(directory, uid, gid); !made.ok()) return made;
+  const ActAsUser rights(uid, gid);
+  if (!rights.ok()) return Error{ErrorCode::refused, fmt::format("cannot act as user {}", uid), {}};
+  return write_file(file, text + "\n");
+}
+
+int mark(const std::vector<std::string>& arguments) {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  if (arguments.size() < 5 || !read_number(arguments[1], uid) || !read_number(arguments[2], gid)) return kUsageError;
+  std::string problem;
+  for (std::size_t at = 4; at < arguments.size() && problem.empty(); ++at) {
+    if (const Status written = write_mark(arguments[at], arguments[3], uid, gid); !written.ok())
+      problem = written.error().text();
+  }
+  return write_fields({problem});
 }
 
 int scan(const std::vector<std::string>& arguments) {
@@ -180,6 +222,8 @@ int run_helper(const std::vector<std::string>& arguments) {
     return run_supervisor(arguments[1], FileDescriptor(kLockDescriptor));
   }
   if (arguments[0] == "verify") return verify(arguments);
+  if (arguments[0] == "prepare") return prepare(arguments);
+  if (arguments[0] == "mark") return mark(arguments);
   if (arguments[0] == "scan") return scan(arguments);
   return kUsageError;
 }

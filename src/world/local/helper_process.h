@@ -17,6 +17,8 @@ namespace weft::world {
 // engine has as its `helper`.
 //   supervise FOLDER                      lock of the folder: descriptor 3
 //   verify JOB UID GID DIRECTORY...       fields of a CheckpointVerified to standard output
+//   prepare UID GID DIRECTORY...          creates checkpoint directories; what failed to standard output
+//   mark UID GID TEXT FILE...             writes files of checkpoint directories; what failed to standard output
 //   scan [JOB ATTEMPT UID GID SINCE COUNT DIRECTORY...]...   new checkpoints to standard output
 [[nodiscard]] int run_helper(const std::vector<std::string>& arguments);
 

@@ -1,100 +1,36 @@
 #include "world/local/local_world.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <limits>
-#include <optional>
-#include <set>
 #include <system_error>
 
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "world/local/cgroup.h"
+#include "world/local/engine_state.h"
 
 namespace weft::world {
 namespace {
 
-namespace fs = std::filesystem;
 using control::AttemptName;
 using control::ReplyKind;
 
 constexpr Duration kNodeReportInterval = sched::seconds(10);
 constexpr Duration kMaxGrace = sched::seconds(30LL * 24 * 3600);  // keeps deadlines within their type
-constexpr int kLockRounds = 100;                                  // of 10 ms
 
 Result<control::BootId> read_boot_id() {
   const Result<std::string> text = read_file("/proc/sys/kernel/random/boot_id");
   if (!text.ok()) return text.error();
   const control::BootId boot = hash64(trim(*text));
   return boot == 0 ? 1 : boot;
-}
-
-Status check_names(const std::vector<std::string>& nodes) {
-  std::set<std::string> names;
-  for (const std::string& node : nodes) {
-    if (node.empty() || node.find('\0') != std::string::npos || contains(node, ","))
-      return Error{ErrorCode::invalid_input, fmt::format("'{}' is not a valid node name", node), {}};
-    if (!names.insert(node).second)
-      return Error{ErrorCode::invalid_input, fmt::format("two nodes are named '{}'", node), {}};
-  }
-  return {};
-}
-
-// Modes are set explicitly: users read their logs, and only weft reads plans, which contain their environments.
-Status make_state(const std::string& state) {
-  const std::pair<const char*, mode_t> folders[] = {
-      {"", 0755}, {"/attempts", 0700}, {"/logs", 0755}, {"/requests", 0755}};
-  for (const auto& [name, mode] : folders) {
-    const std::string path = state + name;
-    if (Status made = make_folders(path, mode); !made.ok()) return made;
-    if (*name != '\0' && ::chmod(path.c_str(), mode) != 0) return disk_error(errno, "set the mode", path);
-  }
-  return {};
-}
-
-// An engine that was just killed may have left a child that has not closed its descriptors yet, so this waits a little.
-Result<FileDescriptor> lock_state(const std::string& state) {
-  const std::string path = state + "/lock";
-  FileDescriptor file = open_descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
-  if (!file.ok()) return disk_error(errno, "open", path);
-  for (int round = 0; round < kLockRounds; ++round) {
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-    if (errno != EWOULDBLOCK && errno != EINTR) return disk_error(errno, "lock", path);
-    ::usleep(10'000);
-  }
-  return Error{ErrorCode::conflict, "another weft uses this state directory", state};
-}
-
-std::optional<AttemptName> parse_attempt_name(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  AttemptName name;
-  if (dot == std::string_view::npos) return std::nullopt;
-  const auto job = std::from_chars(text.data(), text.data() + dot, name.job);
-  const auto attempt = std::from_chars(text.data() + dot + 1, text.data() + text.size(), name.attempt);
-  if (job.ec != std::errc() || job.ptr != text.data() + dot || attempt.ec != std::errc() ||
-      attempt.ptr != text.data() + text.size())
-    return std::nullopt;
-  return name;
-}
-
-std::vector<std::string> list_folder(const std::string& path) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed))
-    names.push_back(at->path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // Whether the part has ended and its record is older than that.
@@ -111,14 +47,13 @@ bool is_expired(const PartFolder& folder, Duration age) {
 }  // namespace
 
 Result<std::unique_ptr<LocalWorld>> LocalWorld::open(const LocalOptions& options) {
-  if (Status checked = check_names(options.nodes); !checked.ok()) return checked.error();
+  if (Status checked = check_node_names(options.nodes); !checked.ok()) return checked.error();
   const Result<control::BootId> boot = read_boot_id();
   if (!boot.ok()) return boot.error();
-  if (Status made = make_state(options.state); !made.ok()) return made.error();
-  std::error_code failed;
-  const std::string state = fs::canonical(options.state, failed).string();
-  if (failed) return Error{ErrorCode::unavailable, failed.message(), options.state};
-  Result<FileDescriptor> lock = lock_state(state);
+  const Result<std::string> made = make_engine_state(options.state);
+  if (!made.ok()) return made.error();
+  const std::string& state = *made;
+  Result<FileDescriptor> lock = lock_engine_state(state);
   if (!lock.ok()) return lock.error();
   PlanContext context{state, options.nodes, *boot, {}, options.log_bytes, std::max(options.log_files, 1)};
   if (options.cgroups) {
@@ -159,7 +94,7 @@ void LocalWorld::load_attempt(const std::string& path, const AttemptName& name) 
   };
   if (std::all_of(entries.begin(), entries.end(), expired)) {
     std::error_code ignored;
-    fs::remove_all(path, ignored);
+    std::filesystem::remove_all(path, ignored);
     return;
   }
   for (std::uint32_t node = 0; node < context_.nodes.size(); ++node) {
@@ -297,7 +232,8 @@ void LocalWorld::handle(const control::StopAttempt& command, sched::Moment now) 
   }
   if (request.notice) request.terminate_at = begin + grace.count() / 2;
   if (ask_by_file)
-    (void)write_request_file(command.name, command.operation);  // without it, the grace period is shorter
+    (void)write_request_file(context_.state, command.name,
+                             command.operation);  // without it, the grace period is shorter
   std::string problem;
   for (const sched::NodeId node : command.nodes) {
     LocalPart& part = part_of(command.name, node);
@@ -310,15 +246,6 @@ void LocalWorld::handle(const control::StopAttempt& command, sched::Moment now) 
     checkpoints_.hurry(command.name);
   }
   reply(command.operation, problem.empty() ? ReplyKind::accepted : ReplyKind::transient, problem);
-}
-
-Status LocalWorld::write_request_file(const AttemptName& name, control::OperationId operation) const {
-  const std::string path = checkpoint_request_file(context_.state, name);
-  const std::string content = fmt::format("{}\n", operation);
-  if (const Result<std::string> before = read_file(path, 4096); before.ok() && *before == content) return {};
-  if (Status written = write_file(path, content); !written.ok()) return written;
-  if (::chmod(path.c_str(), 0644) != 0) return disk_error(errno, "set the mode", path);
-  return {};
 }
 
 void LocalWorld::handle(const control::RequestCheckpoint& command, sched::Moment /*now*/) {
@@ -336,7 +263,7 @@ void LocalWorld::handle(const control::RequestCheckpoint& command, sched::Moment
     Status asked;
     if (plan->notice_signal > 0) asked = part.notify(command.operation);
     if (plan->notice_file && !std::exchange(asked_by_file, true))
-      asked = write_request_file(command.name, command.operation);
+      asked = write_request_file(context_.state, command.name, command.operation);
     kind = asked.ok() ? ReplyKind::accepted : ReplyKind::transient;
     problem = asked.ok() ? "" : asked.error().text();
     if (!asked.ok()) break;
@@ -351,8 +278,7 @@ void LocalWorld::handle(const control::VerifyCheckpoint& command, sched::Moment 
   request.job = command.job;
   request.uid = command.spec->uid;
   request.gid = command.spec->gid;
-  for (const std::string& volume : command.spec->checkpoint.volumes)
-    request.directories.push_back(job_checkpoint_directory(volume, command.job));
+  request.directories = job_checkpoint_directories(*command.spec, command.job);
   const std::string prefix = fmt::format("{}.", command.job);
   const std::vector<std::string> attempts = list_folder(context_.state + "/attempts");
   request.may_be_missing =
@@ -388,6 +314,10 @@ void LocalWorld::handle(const control::ValidateNode& command, sched::Moment now)
   reply(command.operation, ReplyKind::accepted);
   pending_.emplace_back(control::ValidationReport{command.operation, command.node, context_.boot, true,
                                                   "engine local has no acceptance checks", now});
+}
+
+void LocalWorld::handle(const control::LeaseOrder& order, sched::Moment) {
+  reply(order.operation, ReplyKind::permanent, "engine local shares its nodes with no other engine");
 }
 
 void LocalWorld::poll(sched::Moment now, std::vector<control::Event>& events) {

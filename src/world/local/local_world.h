@@ -77,6 +77,7 @@ class LocalWorld final : public World {
   void handle(const control::CordonNode& command, sched::Moment now);
   void handle(const control::PowerCycle& command, sched::Moment now);
   void handle(const control::ValidateNode& command, sched::Moment now);
+  void handle(const control::LeaseOrder& order, sched::Moment now);
 
   void reply(control::OperationId operation, control::ReplyKind kind, std::string text = {});
   [[nodiscard]] std::string part_path(const control::AttemptName& name, sched::NodeId node) const;
@@ -87,7 +88,6 @@ class LocalWorld final : public World {
   [[nodiscard]] Status start_prepared(const control::AttemptName& name, std::vector<PreparedPart>& prepared);
   [[nodiscard]] Status check_node(sched::NodeId node) const;
   [[nodiscard]] std::int64_t free_bytes() const;
-  [[nodiscard]] Status write_request_file(const control::AttemptName& name, control::OperationId operation) const;
 
   void update_parts(sched::Moment now, std::vector<control::Event>& events);
   void watch_checkpoints_of(const LocalPart& part);

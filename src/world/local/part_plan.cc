@@ -1,11 +1,8 @@
 #include "world/local/part_plan.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -13,7 +10,6 @@
 namespace weft::world {
 namespace {
 
-using control::AttemptName;
 using control::CheckpointNotice;
 using control::JobSpec;
 using control::StartAttempt;
@@ -78,24 +74,6 @@ class FieldReader {
 
 Error refusal(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
-bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
-
-std::string find_text_problem(const JobSpec& spec) {
-  if (spec.command.empty() || spec.command.front().empty()) return "the job has no command";
-  if (std::any_of(spec.command.begin(), spec.command.end(), has_nul)) return "the command contains a NUL byte";
-  for (const auto& [name, value] : spec.environment) {
-    if (name.empty() || contains(name, "=") || has_nul(name) || has_nul(value))
-      return fmt::format("the environment variable '{}' is not valid",
-                         replace_all(name, std::string_view("\0", 1), "?"));
-  }
-  if (has_nul(spec.directory) || has_nul(spec.output)) return "a path contains a NUL byte";
-  for (const std::string& volume : spec.checkpoint.volumes) {
-    if (!volume.starts_with('/') || has_nul(volume) || contains(volume, ":"))
-      return fmt::format("the checkpoint volume '{}' is not an absolute path without colons", volume);
-  }
-  return {};
-}
-
 std::string find_problem(const StartAttempt& command, const PlanContext& context) {
   if (command.spec == nullptr) return "the command has no job";
   if (command.slots.empty() || command.slots.size() != command.boots.size())
@@ -107,89 +85,12 @@ std::string find_problem(const StartAttempt& command, const PlanContext& context
       return fmt::format("node {} has been rebooted: its boot id is {:016x}, the command is for {:016x}",
                          context.nodes[node], context.boot, command.boots[i]);
   }
-  const JobSpec& spec = *command.spec;
-  if (::geteuid() != 0 && (spec.uid != ::geteuid() || spec.gid != ::getegid()))
-    return fmt::format("weft runs as user {} and cannot run jobs of user {}:{}", ::geteuid(), spec.uid, spec.gid);
-  if (has_nul(command.checkpoint_path)) return "the path of the checkpoint contains a NUL byte";
-  return find_text_problem(spec);
+  if (std::string problem = find_user_problem(*command.spec); !problem.empty()) return problem;
+  if (command.checkpoint_path.find('\0') != std::string::npos) return "the path of the checkpoint contains a NUL byte";
+  return find_text_problem(*command.spec);
 }
 
-std::string list_gpus(std::uint16_t mask) {
-  std::vector<std::string> gpus;
-  for (unsigned gpu = 0; gpu < 16; ++gpu) {
-    if ((mask >> gpu & 1U) != 0) gpus.push_back(std::to_string(gpu));
-  }
-  return join(gpus, ",");
-}
-
-std::string in_seconds(Duration duration) {
-  std::string text = fmt::format("{}.{:09}", duration.count() / 1'000'000'000, duration.count() % 1'000'000'000);
-  while (text.back() == '0') text.pop_back();
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
-std::string log_file(const StartAttempt& command, const PlanContext& context, std::size_t task) {
-  const std::string& pattern = command.spec->output;
-  if (pattern.empty())
-    return fmt::format("{}/logs/{}.{}.{}.log", context.state, command.name.job, command.name.attempt, task);
-  std::string path;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char kind = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (kind == 'j') path += std::to_string(command.name.job);
-    if (kind == 'a') path += std::to_string(command.name.attempt);
-    if (kind == 't') path += std::to_string(task);
-    if (kind == '%') path += '%';
-    if (kind == 'j' || kind == 'a' || kind == 't' || kind == '%') {
-      ++i;
-    } else {
-      path += pattern[i];
-    }
-  }
-  return path;
-}
-
-// Of a gang: which node is the how-manieth, and how many tasks each has.
-struct NodeRanks {
-  std::vector<sched::NodeId> order;
-  std::map<sched::NodeId, std::size_t> rank;
-  std::map<sched::NodeId, std::size_t> tasks;
-};
-
-NodeRanks rank_nodes(const StartAttempt& command) {
-  NodeRanks ranks;
-  for (const sched::Slot& slot : command.slots) {
-    if (ranks.rank.emplace(slot.node, ranks.order.size()).second) ranks.order.push_back(slot.node);
-    ++ranks.tasks[slot.node];
-  }
-  return ranks;
-}
-
-// What is the same for every rank of the attempt.
-std::map<std::string, std::string> common_environment(const StartAttempt& command, const PlanContext& context,
-                                                      const NodeRanks& ranks, const PartPlan& plan) {
-  constexpr std::uint64_t kFirstPort = 20'000;
-  constexpr std::uint64_t kPorts = 40'000;
-  std::vector<std::string> nodes;
-  for (const sched::NodeId node : ranks.order) nodes.push_back(context.nodes[index_of(node)]);
-  const std::string id = to_text(command.name);
-  std::map<std::string, std::string> variables;
-  variables["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  variables["LANG"] = "C.UTF-8";
-  for (const auto& [name, value] : command.spec->environment) variables[name] = value;
-  variables["MASTER_ADDR"] = "127.0.0.1";
-  variables["MASTER_PORT"] = std::to_string(kFirstPort + hash64(id) % kPorts);
-  variables["WORLD_SIZE"] = std::to_string(command.slots.size());
-  variables["GROUP_WORLD_SIZE"] = std::to_string(ranks.order.size());
-  variables["WEFT_JOB_ID"] = std::to_string(command.name.job);
-  variables["WEFT_ATTEMPT"] = std::to_string(command.name.attempt);
-  variables["WEFT_NODELIST"] = join(nodes, ",");
-  variables["WEFT_CHECKPOINT_DIRS"] = join(plan.checkpoints, ":");
-  variables["WEFT_RESTORE"] = command.checkpoint_path;
-  variables["WEFT_CHECKPOINT_INTERVAL"] = in_seconds(command.checkpoint_interval);
-  variables["WEFT_CHECKPOINT_REQUEST"] = checkpoint_request_file(context.state, command.name);
-  return variables;
-}
+}  // namespace
 
 PartPlan make_common_plan(const StartAttempt& command, const PlanContext& context) {
   const JobSpec& spec = *command.spec;
@@ -200,8 +101,7 @@ PartPlan make_common_plan(const StartAttempt& command, const PlanContext& contex
   plan.gid = spec.gid;
   plan.directory = spec.directory;
   plan.command = spec.command;
-  for (const std::string& volume : spec.checkpoint.volumes)
-    plan.checkpoints.push_back(job_checkpoint_directory(volume, command.name.job));
+  plan.checkpoints = job_checkpoint_directories(spec, command.name.job);
   if (spec.checkpoint.notice == CheckpointNotice::signal) plan.notice_signal = spec.checkpoint.notice_signal;
   plan.notice_file = spec.checkpoint.notice == CheckpointNotice::file;
   plan.user_logs = !spec.output.empty();
@@ -209,8 +109,6 @@ PartPlan make_common_plan(const StartAttempt& command, const PlanContext& contex
   plan.log_files = context.log_files;
   return plan;
 }
-
-}  // namespace
 
 std::string encode_plan(const PartPlan& plan) {
   FieldWriter out;
@@ -276,11 +174,13 @@ Result<PartPlan> parse_plan(std::string_view text) {
 Result<std::vector<std::pair<sched::NodeId, PartPlan>>> make_plans(const StartAttempt& command,
                                                                    const PlanContext& context) {
   if (std::string problem = find_problem(command, context); !problem.empty()) return refusal(std::move(problem));
-  const NodeRanks ranks = rank_nodes(command);
+  const GangLayout layout = make_layout(command.slots);
+  const EnvironmentContext environment{context.state, context.nodes, "127.0.0.1"};
   const PartPlan common = make_common_plan(command, context);
-  std::map<std::string, std::string> variables = common_environment(command, context, ranks, common);
+  Variables variables = common_variables(command, environment, layout);
   std::vector<std::pair<sched::NodeId, PartPlan>> plans;
-  for (const sched::NodeId node : ranks.order) {
+  for (std::size_t node_rank = 0; node_rank < layout.nodes.size(); ++node_rank) {
+    const sched::NodeId node = layout.nodes[node_rank];
     PartPlan plan = common;
     plan.node = context.nodes[index_of(node)];
     const std::string part = fmt::format("{}.{}", to_text(command.name), encode_file_name(plan.node));
@@ -289,29 +189,16 @@ Result<std::vector<std::pair<sched::NodeId, PartPlan>>> make_plans(const StartAt
     plan.marker = "WEFT_PART=" + unique;
     if (!context.cgroup.empty()) plan.cgroup = context.cgroup + "/" + part;
     variables["WEFT_PART"] = unique;
-    variables["WEFT_NODE"] = plan.node;
-    variables["NODE_RANK"] = variables["GROUP_RANK"] = std::to_string(ranks.rank.at(node));
-    variables["LOCAL_WORLD_SIZE"] = std::to_string(ranks.tasks.at(node));
     for (std::size_t task = 0; task < command.slots.size(); ++task) {
       if (command.slots[task].node != node) continue;
-      variables["RANK"] = std::to_string(task);
-      variables["LOCAL_RANK"] = std::to_string(plan.ranks.size());
-      variables["CUDA_VISIBLE_DEVICES"] = list_gpus(command.slots[task].gpus);
-      RankPlan rank{static_cast<std::int32_t>(task), {}, log_file(command, context, task)};
+      for (auto& [name, value] : rank_variables(command, environment, layout, task)) variables[name] = value;
+      RankPlan rank{static_cast<std::int32_t>(task), {}, log_file(command, context.state, std::to_string(task))};
       for (const auto& [name, value] : variables) rank.environment.push_back(fmt::format("{}={}", name, value));
       plan.ranks.push_back(std::move(rank));
     }
     plans.emplace_back(node, std::move(plan));
   }
   return plans;
-}
-
-std::string job_checkpoint_directory(const std::string& volume, control::JobNumber job) {
-  return fmt::format("{}/job-{}", volume, job);
-}
-
-std::string checkpoint_request_file(const std::string& state, const AttemptName& name) {
-  return fmt::format("{}/requests/{}", state, to_text(name));
 }
 
 std::string encode_file_name(std::string_view name) {
@@ -322,7 +209,5 @@ std::string encode_file_name(std::string_view name) {
   }
   return text;
 }
-
-std::string to_text(const AttemptName& name) { return fmt::format("{}.{}", name.job, name.attempt); }
 
 }  // namespace weft::world

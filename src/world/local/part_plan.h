@@ -1,5 +1,6 @@
 // Plan of a part: everything its supervisor needs to run the tasks of one node, computed by the engine and stored in
-// the part's folder, so that the supervisor depends on nothing else. Makes the torchrun environment.
+// the part's folder, so that the supervisor depends on nothing else. The environment is that of
+// every engine (core/rank_environment.h).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "control/command.h"
+#include "world/core/rank_environment.h"
 
 namespace weft::world {
 
@@ -52,16 +54,14 @@ struct PlanContext {
   std::int32_t log_files = 0;
 };
 
+// What the plans of all nodes have in common; no node, no ranks.
+[[nodiscard]] PartPlan make_common_plan(const control::StartAttempt& command, const PlanContext& context);
+
 // One plan per node of the command, in the order of node ranks. Refuses what cannot be run here.
 [[nodiscard]] Result<std::vector<std::pair<sched::NodeId, PartPlan>>> make_plans(const control::StartAttempt& command,
                                                                                  const PlanContext& context);
 
-// Directory of a job in a volume.
-[[nodiscard]] std::string job_checkpoint_directory(const std::string& volume, control::JobNumber job);
-// File whose appearance or change asks the attempt for a checkpoint.
-[[nodiscard]] std::string checkpoint_request_file(const std::string& state, const control::AttemptName& name);
 // A node's name as a file name.
 [[nodiscard]] std::string encode_file_name(std::string_view name);
-[[nodiscard]] std::string to_text(const control::AttemptName& name);  // "12.1"
 
 }  // namespace weft::world

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "world/local/cgroup.h"
+#include "world/local/engine_state.h"
 #include "world/local/part_folder.h"
 #include "world/local/process_table.h"
 #include "world/local/rank_process.h"
@@ -89,17 +89,9 @@ class Supervisor {
 
   bool make_checkpoint_directories() {
     for (const std::string& directory : plan_.checkpoints) {
-      struct stat info {};
-      if (::stat(directory.c_str(), &info) == 0) continue;
-      {
-        const ActAsUser rights(plan_.uid, plan_.gid);
-        if (rights.ok() && make_folders(directory, 0755).ok()) continue;
-      }
-      // The user may not write to the volume, so it cannot interfere with what root creates there.
-      if (::mkdir(directory.c_str(), 0755) == 0 && ::lchown(directory.c_str(), plan_.uid, plan_.gid) == 0) continue;
-      if (errno == EEXIST) continue;  // the supervisor of another node was faster
-      note_failure(kCannotCreate, fmt::format("cannot create the checkpoint directory {}: {}", directory,
-                                              std::generic_category().message(errno)));
+      const Status made = make_checkpoint_directory(directory, plan_.uid, plan_.gid);
+      if (made.ok()) continue;
+      note_failure(kCannotCreate, made.error().message);
       return false;
     }
     return true;

@@ -9,12 +9,16 @@ namespace weft::world {
 
 using namespace control;  // NOLINT(google-build-using-namespace): every name here is one of the controller's
 
-void SimWorld::kill_processes(sched::NodeId id) { at(id).processes.clear(); }
+void SimWorld::kill_processes(sched::NodeId id) {
+  at(id).processes.clear();
+  reset_gates(id);
+}
 
 void SimWorld::boot(sched::NodeId id) {
   SimNode& node = at(id);
   kill_processes(id);
   node.boot = ++last_boot_;
+  reset_gates(id);
   node.started.clear();
   if (pick("seals", 2) == 1) node.sealed.clear();  // kept on a file system in memory
   node.alive = true;
@@ -25,6 +29,7 @@ void SimWorld::boot(sched::NodeId id) {
 void SimWorld::heartbeat(sched::NodeId id) {
   report_health(id);
   if (pick("mark", 4) == 0) report_mark(id);
+  report_gate(id);
   later(sched::seconds(10), [this, id] { heartbeat(id); });
 }
 
@@ -141,6 +146,7 @@ void SimWorld::stir() {
     reached_.insert("rack lost");
   }
   person_marks();
+  stir_leases();
 }
 
 void SimWorld::person_marks() {
@@ -165,10 +171,13 @@ void SimWorld::person_marks() {
 
 void SimWorld::heal() {
   healed_ = true;
+  engine_answers_ = {};
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
     SimNode& node = nodes_[n];
     node.reachable = true;
     node.bad = false;
+    node.bare = false;
+    node.gate_answers = {};
     if (node.marked && node.mark == "admin") {
       node.marked = false;
       node.mark.clear();

@@ -27,7 +27,11 @@ std::string_view to_text(Fault fault) {
       "volume_unreadable",  "store_full",         "store_lost_fsync",
       "store_damage",       "crash_after_effect", "crash_any_time",
       "clock_jump",         "user_cancels",       "user_holds",
-      "user_drains",        "user_repeats"};
+      "user_drains",        "user_repeats",       "user_drills",
+      "user_reserves",      "old_version",        "user_moves",
+      "foreign_job",        "ignores_cordon",     "step_lingers",
+      "step_escapes",       "bare_process",       "list_empty",
+      "list_stuck",         "engine_down",        "gate_silent"};
   return names[static_cast<std::size_t>(fault)];
 }
 
@@ -170,6 +174,12 @@ void SimWorld::send(const Command& command, sched::Moment) {
           if (is_canceled && is_canceled(each.name.job))
             violate(fmt::format("12: canceled job {} is started", each.name.job));
           for (const sched::Slot& slot : each.slots) {
+            const std::string problem = lease_problem ? lease_problem(slot.node, each.name.job) : std::string();
+            if (!problem.empty())
+              violate(fmt::format("16: job {} is started on node {}: {}", each.name.job, sched::index_of(slot.node),
+                                  problem));
+          }
+          for (const sched::Slot& slot : each.slots) {
             if (time_ - at(slot.node).told_alive > stale_after + sched::seconds(60)) {
               violate(fmt::format("10: started on silent node {}", sched::index_of(slot.node)));
             }
@@ -204,19 +214,21 @@ void SimWorld::on(const StartAttempt& command) {
   job.spec = command.spec;
   std::set<sched::NodeId> nodes;
   for (const sched::Slot& slot : command.slots) nodes.insert(slot.node);
-  if (command.name.attempt > job.attempt) {
-    job.attempt = command.name.attempt;
-    job.parts = nodes.size();
-    job.finished = 0;
-    job.step = 0;
-    for (const SimCheckpoint& checkpoint : job.checkpoints) {
-      if (checkpoint.name == command.checkpoint) job.step = checkpoint.step;
-    }
-  }
+  if (command.name.attempt > job.attempt) begin_attempt(command);
   for (const sched::NodeId node : nodes) {
     if (happens(Fault::start_partial, 30)) continue;
     const std::uint32_t delay = 200 + pick("delay", 2000);
     later(milliseconds_of(delay), [this, command, node] { start_part(command, node); });
+  }
+}
+
+void SimWorld::begin_attempt(const StartAttempt& command) {
+  SimJob& job = jobs_[command.name.job];
+  job.attempt = command.name.attempt;
+  job.finished = 0;
+  job.step = 0;
+  for (const SimCheckpoint& checkpoint : job.checkpoints) {
+    if (checkpoint.name == command.checkpoint) job.step = checkpoint.step;
   }
 }
 
@@ -236,9 +248,24 @@ void SimWorld::start_part(const StartAttempt& command, sched::NodeId id) {
     reached_.insert("start refused by the node");
     return;
   }
+  if (!admits(id, engine_of(command.name.job))) {
+    reached_.insert("start stopped at the gate");
+    return;
+  }
   process.serial = ++serial_;
+  // The start of a later attempt may be in no journal anymore, and may never have begun: this one is the current one.
+  const SimJob& job = jobs_[command.name.job];
+  if (tolerate_lost_records && command.name.attempt < job.attempt && !job.runs.contains(job.attempt))
+    begin_attempt(command);
+  SimJob::Run& run = jobs_[command.name.job].runs[command.name.attempt];
+  run.nodes.insert(id);
+  std::set<sched::NodeId> nodes;
+  for (const sched::Slot& slot : command.slots) nodes.insert(slot.node);
+  run.parts = nodes.size();
+  run.checkpoint = command.checkpoint;
   node.processes[command.name] = std::move(process);
   check_holders(id);
+  check_engines(id);
   check_attempts(command.name);
   tell(PartReport{command.name, id, node.boot, PartPhase::running, false, 0, {}, {}});
   begin_work(command.name.job, command.name.attempt);
@@ -251,8 +278,30 @@ void SimWorld::check_restore(const StartAttempt& command) {
   if (!job.verified.contains(command.checkpoint)) {
     violate(fmt::format("7: job {} restores `{}`, which was not verified", command.name.job, command.checkpoint));
   }
+  if (!tolerate_lost_records) {  // progress lost is that since the newest intact checkpoint, not more
+    const auto intact = std::find_if(job.checkpoints.rbegin(), job.checkpoints.rend(),
+                                     [](const SimCheckpoint& checkpoint) { return checkpoint.intact; });
+    if (intact != job.checkpoints.rend() && intact->name != command.checkpoint) {
+      violate(fmt::format("8: job {} restores `{}` although `{}` is intact", command.name.job, command.checkpoint,
+                          intact->name));
+    }
+  }
   if (command.name.attempt != job.sent) job.verified = {command.checkpoint};
   job.sent = command.name.attempt;
+}
+
+std::string SimWorld::drill_problem(JobNumber number, AttemptNumber stopped, AttemptNumber restored,
+                                    const std::string& checkpoint) const {
+  const auto job = jobs_.find(number);
+  if (job == jobs_.end()) return "the job never ran";
+  const auto before = job->second.runs.find(stopped);
+  const auto after = job->second.runs.find(restored);
+  if (before == job->second.runs.end() || after == job->second.runs.end()) return "an attempt never ran";
+  if (checkpoint.empty() || after->second.checkpoint != checkpoint) return "another checkpoint was restored";
+  for (const sched::NodeId node : after->second.nodes) {
+    if (before->second.nodes.contains(node)) return "it used the same node";
+  }
+  return {};
 }
 
 void SimWorld::check_holders(sched::NodeId id) {
@@ -279,22 +328,39 @@ void SimWorld::check_attempts(AttemptName name) {
   }
 }
 
-bool SimWorld::runs_everywhere(AttemptName name, std::size_t parts) const {
+bool SimWorld::runs_everywhere(AttemptName name) const {
+  const auto job = jobs_.find(name.job);
+  if (job == jobs_.end()) return false;
+  const auto run = job->second.runs.find(name.attempt);
   std::size_t running = 0;
   for (const SimNode& node : nodes_) running += node.processes.contains(name) ? 1U : 0U;
-  return running == parts;
+  return run != job->second.runs.end() && running == run->second.parts;
+}
+
+sched::Moment SimWorld::stalled_since(AttemptName name) {
+  SimJob& job = jobs_[name.job];
+  const auto run = job.runs.find(name.attempt);
+  const bool answers =
+      run != job.runs.end() && std::all_of(run->second.nodes.begin(), run->second.nodes.end(),
+                                           [&](sched::NodeId node) { return at(node).alive && at(node).reachable; });
+  if (!answers || runs_everywhere(name)) {
+    job.stalled = sched::kNever;
+  } else if (job.stalled == sched::kNever) {
+    job.stalled = time_;
+  }
+  return job.stalled;
 }
 
 void SimWorld::begin_work(JobNumber number, AttemptNumber attempt) {
   const SimJob& job = jobs_[number];
-  if (attempt != job.attempt || !runs_everywhere({number, attempt}, job.parts)) return;
+  if (attempt != job.attempt || !runs_everywhere({number, attempt})) return;
   later(sched::seconds(10), [this, number, attempt, serial = ++serial_] { work({number, attempt}, serial); });
 }
 
 // One step of ten seconds. `restart_cost` of the job's shape is used as its number of steps.
 void SimWorld::work(AttemptName name, std::uint64_t serial) {
   SimJob& job = jobs_[name.job];
-  if (job.attempt != name.attempt || !runs_everywhere(name, job.parts)) return;
+  if (job.attempt != name.attempt || !runs_everywhere(name)) return;
   ++job.step;
   if (!job.spec->checkpoint.volumes.empty() && job.step % 5 == 0) write_checkpoint(name.job);
   const bool fails = happens(Fault::application_fails, 5);
@@ -333,8 +399,7 @@ void SimWorld::write_checkpoint(JobNumber number) {
 
 void SimWorld::on(const RequestCheckpoint& command) {
   SimJob& job = jobs_[command.name.job];
-  if (job.attempt == command.name.attempt && runs_everywhere(command.name, job.parts))
-    write_checkpoint(command.name.job);
+  if (job.attempt == command.name.attempt && runs_everywhere(command.name)) write_checkpoint(command.name.job);
 }
 
 void SimWorld::on(const VerifyCheckpoint& command) {

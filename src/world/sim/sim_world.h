@@ -3,12 +3,15 @@
 // holders, no job in two attempts, no command before its record. Time is simulated; every choice comes from Choices.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "control/defect.h"
+#include "lease/gate.h"
 #include "world/core/world.h"
 #include "world/sim/choices.h"
 
@@ -57,8 +60,21 @@ enum class Fault : std::uint8_t {
   user_holds,
   user_drains,
   user_repeats,  // a submission with the same key
+  user_drills,
+  user_reserves,   // nodes for maintenance
+  old_version,     // an earlier version wrote the beginning of the journal
+  user_moves,      // nodes to the other engine
+  foreign_job,     // submitted to an engine directly, beside weft
+  ignores_cordon,  // such a job names a node that is closed for new work
+  step_lingers,    // a step runs on although its scheduler says that the job has ended
+  step_escapes,    // a process leaves its step and keeps the GPU
+  bare_process,    // an administrator uses a GPU without any engine
+  list_empty,      // an engine has lost its jobs, and says that there are none
+  list_stuck,      // an engine repeats an old list as if it were new
+  engine_down,     // an engine's scheduler does not answer for a while
+  gate_silent,     // the gate's program does not answer for a while
 };
-inline constexpr std::uint32_t kFaults = 41;
+inline constexpr std::uint32_t kFaults = 54;
 [[nodiscard]] std::string_view to_text(Fault fault);
 
 class SimWorld final : public World {
@@ -93,12 +109,23 @@ class SimWorld final : public World {
   // Called before every command, with the operation that must be durable by now. Set by the simulation.
   std::function<bool(control::OperationId)> is_durable;
   std::function<bool(control::JobNumber)> is_canceled;
+  // Two engines share the nodes, with a gate of each on every node.
+  void enable_leases(std::vector<lease::LeaseOwner> engines, control::Defect defect);
+  [[nodiscard]] bool has_leases() const { return !engines_.empty(); }
+  // Whether the controller may start a job on a node now: "" or the problem. Set by the simulation.
+  std::function<std::string(sched::NodeId, control::JobNumber)> lease_problem;
   bool tolerate_lost_records = false;  // an ignored fsync: names may be issued again
 
   // What must hold when everything has settled: "" or the problem.
   [[nodiscard]] std::string unsettled() const;
   [[nodiscard]] bool succeeded(control::JobNumber job) const { return succeeded_.contains(job); }
   [[nodiscard]] std::uint32_t application_failures(control::JobNumber job) const;
+  // Since when an attempt that the controller takes for running does not compute although all its nodes answer: a part
+  // of it is gone. kNever: it computes, or a node does not answer.
+  [[nodiscard]] sched::Moment stalled_since(control::AttemptName name);
+  // Whether `restored` restored this checkpoint on nodes that `stopped` did not use: "" or the problem.
+  [[nodiscard]] std::string drill_problem(control::JobNumber job, control::AttemptNumber stopped,
+                                          control::AttemptNumber restored, const std::string& checkpoint) const;
   // Events on the plant that happen by themselves, once per call.
   void stir();
   [[nodiscard]] std::set<std::string>& reached() { return reached_; }
@@ -134,6 +161,18 @@ class SimWorld final : public World {
     sched::Moment told_mark{};   // likewise of the cordon mark
     std::string told_owner;      // that mark; "": none
     control::NodeReport stuck{};
+    std::vector<lease::LeaseGate> gates;               // by LeaseOwner; empty: the world has no leases
+    std::array<bool, lease::kLeaseOwners> cordoned{};  // by the mark of a lease, in each engine
+    struct Foreign {
+      lease::LeaseOwner engine = lease::LeaseOwner::none;
+      bool listed = true;    // by its scheduler
+      bool step = false;     // runs
+      bool escaped = false;  // its step is gone, a process is not
+      bool device = false;   // holds a GPU's device file open
+    };
+    std::map<std::uint64_t, Foreign> foreign;  // jobs beside weft
+    bool bare = false;                         // a process of an administrator
+    sched::Moment gate_answers{};              // the gate's program answers from then on
   };
   struct SimCheckpoint {
     std::string name;
@@ -147,10 +186,15 @@ class SimWorld final : public World {
     std::set<std::string> verified;   // for the controller, since the last start
     control::AttemptNumber sent = 0;  // the last start
     control::AttemptNumber attempt = 0;
-    std::size_t parts = 0;
     std::size_t finished = 0;
     std::uint32_t application_failures = 0;
-    sched::Moment restored{};
+    sched::Moment stalled = sched::kNever;
+    struct Run {
+      std::set<sched::NodeId> nodes;
+      std::size_t parts = 0;  // it computes when so many run
+      std::string checkpoint;
+    };
+    std::map<control::AttemptNumber, Run> runs;  // of every attempt: where processes started, and from which checkpoint
   };
   using Action = std::function<void()>;
 
@@ -166,7 +210,25 @@ class SimWorld final : public World {
   void on(const control::CordonNode& command);
   void on(const control::PowerCycle& command);
   void on(const control::ValidateNode& command);
+  void on(const control::LeaseOrder& order);
 
+  // sim_gates.cc
+  void reset_gates(sched::NodeId node);
+  void obey_gate(sched::NodeId node, const control::LeaseOrder& order);
+  void report_gate(sched::NodeId node);
+  void list_jobs(lease::LeaseOwner engine);
+  void stir_leases();
+  void submit_foreign(lease::LeaseOwner engine, std::uint64_t id, bool ignores_cordon);
+  void enter_foreign(sched::NodeId node, std::uint64_t id);
+  void end_foreign(sched::NodeId node, std::uint64_t id);
+  void remove_foreign(sched::NodeId node, std::uint64_t id);
+  [[nodiscard]] bool admits(sched::NodeId node, lease::LeaseOwner engine) const;
+  [[nodiscard]] lease::LeaseOwner engine_of(control::JobNumber job) const;
+  [[nodiscard]] std::uint32_t count_steps(sched::NodeId node, lease::LeaseOwner engine) const;
+  [[nodiscard]] bool uses(sched::NodeId node, lease::LeaseOwner engine) const;
+  void check_engines(sched::NodeId node);
+
+  void begin_attempt(const control::StartAttempt& command);
   void start_part(const control::StartAttempt& command, sched::NodeId node);
   void stop_part(control::AttemptName name, sched::NodeId node);
   void exit_part(control::AttemptName name, sched::NodeId node, std::int32_t code, std::string text);
@@ -180,7 +242,7 @@ class SimWorld final : public World {
   void report_health(sched::NodeId node);
   void report_mark(sched::NodeId node);
   void heartbeat(sched::NodeId node);
-  [[nodiscard]] bool runs_everywhere(control::AttemptName name, std::size_t parts) const;
+  [[nodiscard]] bool runs_everywhere(control::AttemptName name) const;
   void check_holders(sched::NodeId node);
   void check_restore(const control::StartAttempt& command);
   void check_attempts(control::AttemptName name);
@@ -198,6 +260,11 @@ class SimWorld final : public World {
   std::set<control::SessionId> sessions_;
   std::set<control::JobNumber> succeeded_;
   control::Inventory old_inventory_;
+  std::vector<lease::LeaseOwner> engines_;  // with leases
+  control::Defect defect_ = control::Defect::none;
+  std::array<control::UseList, lease::kLeaseOwners> old_lists_{};
+  std::array<sched::Moment, lease::kLeaseOwners> engine_answers_{};
+  std::uint64_t last_foreign_ = 0;
   std::vector<bool> enabled_ = std::vector<bool>(kFaults, false);
   std::vector<std::uint32_t> weights_ = std::vector<std::uint32_t>(kFaults, 1);
   std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(kFaults, 0);

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "store/memory_store.h"
 #include "world/core/control_loop.h"
+#include "world/sim/journal_inspector.h"
+#include "world/sim/lease_people.h"
 #include "world/sim/sim_world.h"
 
 namespace weft::world {
@@ -79,7 +80,8 @@ class Simulation {
         options_(options),
         machine_(draw_machine(choices)),
         world_(*machine_, choices),
-        mortal_(world_) {
+        mortal_(world_),
+        inspector_(machine_, settings_, world_) {
     settings_.defect = options.defect;
     settings_.tenants = {{"a", "all", {4000, sched::kNoLimit, sched::kNoLimit}, sched::kNoLimits, sched::kNoLimits, 1},
                          {"b", "all", sched::kNoLimits, sched::kNoLimits, sched::kNoLimits, 2}};
@@ -91,6 +93,13 @@ class Simulation {
     if (choices.choose("damage", 10) != 1) world_.enable(Fault::store_damage, false);
     for (const Fault fault : options.focus) world_.focus(fault);
     world_.tolerate_lost_records = world_.is_enabled(Fault::store_lost_fsync);
+    if (world_.is_enabled(Fault::old_version) && !options.leases) settings_.journal_format = 1;
+    if (choices.choose("breaker", 3) == 1) {  // so that the limits of tenants and racks are reached
+      settings_.breaker.total = settings_.breaker.pool = 0.6;
+      settings_.breaker.rack = 1;
+      settings_.breaker.tenant = 0.4;
+    }
+    enable_leases();
     draw_jobs();
   }
 
@@ -104,6 +113,18 @@ class Simulation {
   }
 
  private:
+  void enable_leases() {
+    const bool drawn = choices_.choose("leases", 3) == 1;
+    if (!options_.leases && (!drawn || settings_.journal_format < control::kJournalFormat)) return;
+    settings_.engines = {lease::LeaseOwner::slurm, lease::LeaseOwner::kubernetes};
+    for (std::size_t n = 0; n < machine_->nodes().size(); ++n)
+      settings_.owners.push_back(settings_.engines[choices_.choose("leases", 2)]);
+    world_.enable_leases(settings_.engines, options_.defect);
+    world_.lease_problem = [this](sched::NodeId node, JobNumber job) {
+      return problem_of_lease(loop_->controller(), node, job, loop_->journal_time(wall()));
+    };
+  }
+
   void draw_jobs() {
     const std::uint32_t count = 4 + choices_.choose("jobs", 20);
     const auto nodes = static_cast<std::uint32_t>(machine_->nodes().size());
@@ -132,6 +153,7 @@ class Simulation {
         request.spec.checkpoint.volumes = {"/ckpt"};
         if (choices_.choose("jobs", 2) == 1) request.spec.checkpoint.notice = control::CheckpointNotice::signal;
       }
+      if (world_.has_leases() && choices_.choose("engine", 3) == 1) request.spec.engine = settings_.engines.back();
       submission.at = world_.time() + sched::seconds(choices_.choose("jobs", 2400));
       submissions_.push_back(std::move(submission));
     }
@@ -154,9 +176,11 @@ class Simulation {
     loop_ = std::move(*opened);
     mortal_.dead = false;
     check_acknowledged();
+    if (world_.tolerate_lost_records) inspector_.forget();
     TurnResult result;
     const Status begun = loop_->begin(wall(), result);
     if (!begun.ok()) world_.violate("5: " + begun.error().text());
+    if (state().format() < settings_.journal_format) world_.violate("5: the journal's format was not written");
     return ok();
   }
 
@@ -168,6 +192,10 @@ class Simulation {
       if (state().find_key("user", submission.request.key) != submission.job) {
         world_.violate(fmt::format("5: acknowledged job {} is lost", submission.job));
       }
+    }
+    for (const auto& [name, until] : reserved_) {
+      if (state().now() < until && !state().reservations().contains(name))
+        world_.violate(fmt::format("5: acknowledged reservation {} is lost", name));
     }
   }
 
@@ -193,6 +221,54 @@ class Simulation {
     take_answers(result.answers);
     scan();
     check(faults);
+    if (!tick || !result.store_full.empty()) return;
+    check_drills();
+    check_maintenance();
+    check_stalls();
+  }
+
+  // While every node of an attempt answers, progress is lost for a bounded time before the controller notices that a
+  // part of it is gone.
+  void check_stalls() {
+    for (const auto& [number, job] : state().jobs()) {
+      const bool computes = job.state == JobState::running || job.state == JobState::checkpointing;
+      const sched::Moment since = computes ? world_.stalled_since({number, job.current->number}) : sched::kNever;
+      if (since == sched::kNever) continue;
+      if (world_.time() - since > kMaxStall) {
+        world_.violate(fmt::format("8: job {} has lost a part; not noticed for {} s", number,
+                                   sched::seconds_of(world_.time() - since)));
+      }
+    }
+  }
+
+  // What can be preempted is being stopped on nodes in maintenance.
+  void check_maintenance() {
+    const sched::Moment now = loop_->journal_time(wall());
+    for (const auto& [name, reservation] : state().reservations()) {
+      if (!reservation.is_active(now)) continue;
+      for (const sched::NodeId node : reservation.nodes) {
+        for (const JobNumber number : state().jobs_on(node)) {
+          const control::Job& job = *state().find_job(number);
+          const bool kept = !job.spec->shape.preemptible || job.spec->shape.inference;
+          if (kept) world_.reached().insert("service on a node in maintenance");
+          if (!kept && job.state != JobState::stopping && job.state != JobState::checkpointing)
+            world_.violate(fmt::format("15: job {} is {} on a node in maintenance", number, to_text(job.state)));
+        }
+      }
+    }
+  }
+
+  // A drill has a result within its deadline, or its job runs on other nodes.
+  void check_drills() {
+    for (const auto& [number, job] : state().jobs()) {
+      if (!job.drill || job.drill->result != control::DrillResult::pending) continue;
+      const bool runs = job.state == JobState::running && job.current->number > job.drill->stopped;
+      const sched::Moment since = runs ? job.current->running : job.drill->begun;
+      const Duration bound = runs ? settings_.drill_run : settings_.drill_deadline;
+      if (loop_->journal_time(wall()) - since > bound + sched::seconds(1)) {
+        world_.violate(fmt::format("12: the drill of job {} has no result", number));
+      }
+    }
   }
 
   void stir() {
@@ -219,6 +295,7 @@ class Simulation {
     if (world_.happens(Fault::clock_jump, 300)) {
       wall_offset_ = Duration(sched::seconds(static_cast<std::int64_t>(choices_.choose("clock", 7200)) - 3600).count());
     }
+    if (world_.happens(Fault::old_version, 500)) settings_.journal_format = control::kJournalFormat;
     world_.advance(world_.time() + sched::seconds(choices_.choose("down", 120)));
     next_tick_ = world_.time() + sched::seconds(1);
     start();
@@ -260,13 +337,54 @@ class Simulation {
       add(choices_.choose("hold", 2) == 0 ? RequestKind::hold : RequestKind::release, 0);
     if (world_.happens(Fault::user_drains, 5))
       add(choices_.choose("drain", 2) == 0 ? RequestKind::drain : RequestKind::resume, 0);
-    if (world_.happens(Fault::user_holds, 3)) add(RequestKind::drill, 0);
+    if (world_.happens(Fault::user_drills, 20)) add_drill(add(RequestKind::drill, 0));
+    if (world_.happens(Fault::user_reserves, 8)) add_reservation(requests);
+    if (world_.has_leases() && world_.happens(Fault::user_moves, 30))
+      requests.push_back(draw_move(choices_, settings_, static_cast<std::uint32_t>(machine_->nodes().size())));
     for (std::uint32_t n = 0; n < machine_->nodes().size(); ++n) {  // a person who has looked
       const auto node = static_cast<sched::NodeId>(n);
-      if (!world_.is_off(node) || state().jobs_on(node).empty() || !world_.happens(Fault::user_drains, 5)) continue;
+      const bool waits = !state().jobs_on(node).empty() || is_moving(state().node(node).lease.phase);
+      if (!world_.is_off(node) || !waits || !world_.happens(Fault::user_drains, 5)) continue;
       add(RequestKind::confirm_off, 0).node = node;
       world_.reached().insert("off confirmed by a person");
     }
+  }
+
+  void add_reservation(std::vector<Request>& requests) {
+    Request request;
+    request.user = "user";
+    request.reason = "test";
+    if (choices_.choose("reserve", 4) == 1 && !reserved_.empty()) {
+      request.kind = RequestKind::unreserve;
+      request.name = reserved_.begin()->first;
+      reserved_.erase(reserved_.begin());
+      requests.push_back(std::move(request));
+      return;
+    }
+    request.kind = RequestKind::reserve;
+    request.id = kReserve + ++reservations_;
+    request.name = fmt::format("r{}", reservations_);
+    const auto count = static_cast<std::uint32_t>(machine_->nodes().size());
+    const std::uint32_t first = choices_.choose("reserve", count);
+    const std::uint32_t others = choices_.choose("reserve", 3);
+    for (std::uint32_t i = 0; i <= others; ++i)
+      request.nodes.push_back(static_cast<sched::NodeId>((first + i) % count));
+    request.from = loop_->journal_time(wall()) +
+                   sched::seconds(choices_.choose("reserve", choices_.choose("reserve", 2) == 0 ? 60 : 3600));
+    request.until = request.from + sched::seconds(600 + choices_.choose("reserve", 5400));
+    asked_[request.id] = {request.name, request.until};
+    requests.push_back(std::move(request));
+  }
+
+  // Of a job that runs, if there is one.
+  void add_drill(Request& request) {
+    std::vector<JobNumber> running;
+    for (const auto& [number, job] : state().jobs()) {
+      if (job.state == JobState::running && !job.checkpoint.empty()) running.push_back(number);
+    }
+    if (running.empty()) return;
+    request.job = running[choices_.choose("drilled", static_cast<std::uint32_t>(running.size()))];
+    request.id = kDrill + request.job;
   }
 
   // After the faults, people finish their work.
@@ -288,10 +406,21 @@ class Simulation {
     for (const auto& [number, job] : state().jobs()) {
       if (job.held) add(RequestKind::release).job = number;
     }
+    if (world_.time() < next_move_) return;
+    next_move_ = world_.time() + sched::seconds(900);
+    if (const std::optional<Request> move = move_for_waiting_job(loop_->controller())) requests.push_back(*move);
   }
 
   void take_answers(const std::vector<control::Answer>& answers) {
     for (const control::Answer& answer : answers) {
+      if (answer.request > kReserve) {
+        if (answer.ok) reserved_.insert(asked_[answer.request]);
+        continue;
+      }
+      if (answer.request > kDrill) {
+        world_.reached().insert(answer.ok ? "drill begun" : "drill refused");
+        continue;
+      }
       if (answer.request > kCancel) {
         if (answer.ok) check_canceled(answer.request - kCancel);
         continue;
@@ -324,7 +453,8 @@ class Simulation {
       scanned_ = entry.sequence;
       journal_hash_ = hash64(entry.bytes, journal_hash_);
       ++records_;
-      inspect(*record);
+      if (record->operation != 0) durable_operations_.insert(record->operation);
+      if (!damaged_) inspector_.inspect(*record);  // damage may hide records that a snapshot covers
       return {};
     });
     if (!read.ok() && !damaged_) world_.violate("13: " + read.error().text());
@@ -332,69 +462,8 @@ class Simulation {
 
   void refold() {  // records were lost: what was read of them does not count
     durable_operations_.clear();
-    open_sessions_.clear();
+    inspector_.forget();
     scanned_ = store_.first() - 1;
-  }
-
-  void inspect(const Record& record) {
-    if (record.operation != 0) durable_operations_.insert(record.operation);
-    if (damaged_) return;  // damage may hide records that a snapshot covers
-    if (record.kind == RecordKind::session_opened) {
-      open_sessions_[record.node] = record.session;
-      opened_[record.node] = world_.time();
-      check_evidence(record);
-      const double limit =
-          std::max(1.0, std::floor(settings_.breaker.total * static_cast<double>(machine_->nodes().size())));
-      if (static_cast<double>(open_sessions_.size()) > limit) {
-        world_.violate(fmt::format("4: {} nodes in repair, the limit is {}", open_sessions_.size(), limit));
-      }
-    } else if (record.kind == RecordKind::session_closed) {
-      check_close(record);
-      open_sessions_.erase(record.node);
-      closed_[record.node] = world_.time();
-    } else if (record.kind == RecordKind::job_held && record.user.empty() && !world_.tolerate_lost_records) {
-      const bool by_nodes = record.text.find("node failures") != std::string::npos;
-      if (!by_nodes && world_.application_failures(record.job) <= 3) {
-        world_.violate(fmt::format("7: job {} is held after {} failures of its own", record.job,
-                                   world_.application_failures(record.job)));
-      }
-      world_.reached().insert("job held after failures");
-    } else if (record.kind == RecordKind::node_resume && record.user.empty()) {
-      world_.violate(fmt::format("9: node {} was drained by a person and is resumed", sched::index_of(record.node)));
-    } else if (record.kind == RecordKind::breaker && record.code == 1) {
-      world_.reached().insert("breaker tripped");
-    } else if (record.kind == RecordKind::orphan_stopped) {
-      world_.reached().insert("orphan stopped");
-    } else if (record.kind == RecordKind::session_step &&
-               record.code == static_cast<std::uint8_t>(control::SessionStep::person)) {
-      world_.reached().insert("repair handed to a person");
-    } else if (record.kind == RecordKind::attempt_stopping &&
-               record.code == static_cast<std::uint8_t>(control::StopCause::preempted)) {
-      world_.reached().insert("preemption");
-    }
-  }
-
-  // A session ends because a person removed its cordon only if that was seen during the session.
-  void check_close(const Record& record) {
-    if (world_.tolerate_lost_records || world_.is_enabled(Fault::store_full)) return;
-    if (record.code != static_cast<std::uint8_t>(control::SessionEnd::superseded)) return;
-    if (world_.told_mark(record.node) < opened_[record.node]) {
-      world_.violate(fmt::format("2: session {} is ended by an observation from before it", record.session));
-    }
-  }
-
-  // A session is opened on an observation that is fresh and that no session before it was about.
-  void check_evidence(const Record& record) {
-    // Records become durable later than they are made, or are read again after their loss: the times do not compare.
-    if (world_.tolerate_lost_records || world_.is_enabled(Fault::store_full)) return;
-    const sched::Moment fatal = world_.told_fatal(record.node);
-    if (world_.time() - fatal > settings_.evidence_age + sched::seconds(10)) {
-      world_.violate(fmt::format("3: session {} is opened without fresh evidence", record.session));
-    }
-    const auto closed = closed_.find(record.node);
-    if (closed != closed_.end() && fatal < closed->second) {
-      world_.violate(fmt::format("2: session {} is opened on evidence of the one before", record.session));
-    }
   }
 
   bool is_durable(control::OperationId operation) {
@@ -406,7 +475,7 @@ class Simulation {
     if (turns_ % 64 != 0) return;
     if (const std::string broken = loop_->controller().scheduler().broken_invariant(); !broken.empty())
       world_.violate("11: " + broken);
-    if (state().open_operations().size() > 64 * (1 + machine_->nodes().size() + submissions_.size())) {
+    if (state().open_operations().size() > 4 * state().jobs().size() + 2 * machine_->nodes().size()) {
       world_.violate(fmt::format("14: {} open operations", state().open_operations().size()));
     }
     if (turns_ % 1024 != 0 || store_.durable() != store_.last()) return;
@@ -432,6 +501,10 @@ class Simulation {
     store_.set_full(false);
     store_.set_lost_fsync(false);
     full_until_ = {};
+    if (settings_.journal_format != control::kJournalFormat) {
+      settings_.journal_format = control::kJournalFormat;
+      crash();
+    }
     const sched::Moment bound = world_.time() + sched::seconds(72 * 3600);
     while (ok() && world_.time() < bound) {
       step(false);
@@ -454,6 +527,7 @@ class Simulation {
     for (const Submission& submission : submissions_) {
       if (submission.job == 0) return "12: a submission is never acknowledged";
     }
+    if (!state().reservations().empty()) return "12: a reservation has not ended";
     for (const auto& [number, job] : state().jobs()) {
       return fmt::format("12: job {} is still {}: {}", number, to_text(job.state), job.reason);
     }
@@ -475,6 +549,7 @@ class Simulation {
     result.records = records_;
     result.crashes = crashes_;
     result.jobs = submissions_.size();
+    if (loop_) result.moves = count_moves(state());
     result.journal_hash = journal_hash_;
     result.reached = world_.reached();
     if (!result.violation.empty()) result.scenario = choices_.to_text();
@@ -482,6 +557,10 @@ class Simulation {
   }
 
   static constexpr std::uint64_t kCancel = 1'000'000;
+  static constexpr std::uint64_t kDrill = 2'000'000;
+  static constexpr std::uint64_t kReserve = 3'000'000;
+  // Lists every two minutes, lost, partial or stale; a full disk; a crash and the restart. 1,105 s in 2,500 seeds.
+  static constexpr Duration kMaxStall = sched::seconds(1800);
   Choices& choices_;
   SimulationOptions options_;
   std::shared_ptr<const sched::Machine> machine_;
@@ -489,18 +568,20 @@ class Simulation {
   store::MemoryStore store_;
   SimWorld world_;
   MortalWorld mortal_;
+  JournalInspector inspector_;
   std::unique_ptr<ControlLoop> loop_;
   std::vector<Submission> submissions_;
   std::set<JobNumber> canceled_;
+  std::map<std::string, sched::Moment> reserved_;  // acknowledged, with their ends
+  std::map<std::uint64_t, std::pair<std::string, sched::Moment>> asked_;
+  std::uint64_t reservations_ = 0;
   std::set<control::OperationId> durable_operations_;
-  std::map<sched::NodeId, control::SessionId> open_sessions_;
-  std::map<sched::NodeId, sched::Moment> closed_;
-  std::map<sched::NodeId, sched::Moment> opened_;
   store::Sequence scanned_ = 0;
   store::Sequence snapshot_ = 0;
   Duration wall_offset_{};
   sched::Moment next_tick_{};
   sched::Moment next_repair_{};
+  sched::Moment next_move_{};
   sched::Moment full_until_{};
   std::uint64_t turns_ = 0;
   std::uint64_t crashes_ = 0;

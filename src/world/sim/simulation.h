@@ -16,6 +16,7 @@ namespace weft::world {
 struct SimulationOptions {
   control::Defect defect = control::Defect::none;
   std::vector<Fault> focus{};  // always enabled, and more frequent
+  bool leases = false;         // two engines on the same nodes; otherwise every third run has them
 };
 
 struct SimulationResult {
@@ -26,6 +27,7 @@ struct SimulationResult {
   std::uint64_t records = 0;
   std::uint64_t crashes = 0;
   std::uint64_t jobs = 0;
+  std::uint64_t moves = 0;  // of nodes to another engine, that ended
   std::uint64_t journal_hash = 0;
   std::set<std::string> reached;  // rare states
   std::vector<std::uint64_t> fault_counts;

@@ -12,16 +12,18 @@ namespace {
 
 using control::Defect;
 
-// WEFT_SEEDS sets the number of seeds: make test-all and long runs use more.
-std::uint64_t seeds_or(std::uint64_t fallback) {
-  const char* given = std::getenv("WEFT_SEEDS");  // NOLINT(concurrency-mt-unsafe): one thread
+// WEFT_SEEDS is the number of seeds and WEFT_FIRST_SEED the first: make test-all and long runs use more.
+std::uint64_t setting_or(const char* name, std::uint64_t fallback) {
+  const char* given = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   return given == nullptr ? fallback : std::strtoull(given, nullptr, 10);
 }
 
 TEST(LongSimulation, NoInvariantIsViolated) {
   std::uint64_t faults = 0;
   std::set<std::string> reached;
-  for (std::uint64_t seed = 1; seed <= seeds_or(60); ++seed) {
+  const std::uint64_t first = setting_or("WEFT_FIRST_SEED", 1);
+  const std::uint64_t end = first + setting_or("WEFT_SEEDS", 150);
+  for (std::uint64_t seed = first; seed < end; ++seed) {
     const SimulationResult result = simulate(Choices(seed));
     ASSERT_EQ(result.violation, "") << "seed " << seed << "\n" << result.scenario;
     faults += result.faults;
@@ -29,10 +31,27 @@ TEST(LongSimulation, NoInvariantIsViolated) {
   }
   RecordProperty("faults", std::to_string(faults));
   // Rare states that a run of seeds must reach; otherwise it proves little.
-  for (const char* state :
-       {"breaker tripped", "journal compacted", "older checkpoint chosen", "orphan stopped", "power cycle",
-        "preemption", "rack lost", "repair handed to a person", "start refused by the node", "store full",
-        "uncordon by a person during repair", "off confirmed by a person"}) {
+  for (const char* state : {"breaker tripped",
+                            "journal compacted",
+                            "older checkpoint chosen",
+                            "orphan stopped",
+                            "power cycle",
+                            "preemption",
+                            "rack lost",
+                            "repair handed to a person",
+                            "start refused by the node",
+                            "store full",
+                            "uncordon by a person during repair",
+                            "off confirmed by a person",
+                            "drill passed",
+                            "drill failed",
+                            "drill refused",
+                            "preemption for maintenance",
+                            "maintenance over",
+                            "reservation removed",
+                            "service on a node in maintenance",
+                            "old journal upgraded",
+                            "two nodes of a tenant in repair"}) {
     EXPECT_TRUE(reached.contains(state)) << state;
   }
 }
@@ -85,12 +104,22 @@ const std::vector<Mutant>& mutants() {
       {Defect::answer_before_journal, {Fault::crash_any_time, Fault::store_full}},
       {Defect::ignore_boot_in_start, {}},
       {Defect::drop_last_seal, {}},
+      {Defect::drill_same_nodes, {Fault::user_drills}},
+      {Defect::drill_believes_start, {Fault::user_drills}},
+      {Defect::ignore_reservation, {Fault::user_reserves}},
+      {Defect::endless_reservation, {Fault::user_reserves}},
+      {Defect::power_in_maintenance, {Fault::user_reserves, Fault::telemetry_fatal}},
+      {Defect::preempt_service, {Fault::user_reserves}},
+      {Defect::breaker_ignores_tenant, {Fault::telemetry_fatal}},
+      {Defect::no_format_record, {}},
+      {Defect::rare_inventory, {Fault::report_lost}},
+      {Defect::unreadable_is_empty, {Fault::volume_unreadable}},
   };
   return all;
 }
 
 TEST(LongSimulation, EveryMutantIsFound) {
-  EXPECT_EQ(mutants().size() + 1, control::kDefects);
+  EXPECT_EQ(mutants().size() + 1 + control::kLeaseDefects, control::kDefects);
   for (const Mutant& mutant : mutants()) {
     SimulationOptions options{mutant.defect, mutant.focus};
     std::uint64_t seed = 1;

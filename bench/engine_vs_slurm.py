@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""bench/engine_vs_slurm.py WEFT [NODES [JOBS [ROUNDS]]]: jobs through `weft serve --engine slurm` beside Slurm alone.
+
+Starts Slurm with NODES slurmd of this machine (as root) and, in turn, ROUNDS times: submits JOBS jobs of one task and one
+GPU with `sbatch`, one after another, and waits until all have ended; and the same with `weft job submit`. Both run the
+same program under srun. Time is from the first submission to the end of the last job as slurmctld logged it, so that both
+are measured by the same clock.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from private_slurm import Slurm
+
+CLUSTER = """weft: 1
+name: bench
+pools:
+  - {{name: train, role: training, server: hgx-h100, count: {nodes}, per_rack: 1}}
+"""
+JOB = "job: 1\nname: one\nnodes: 1\ngpus_per_node: 1\ncommand: [/bin/true]\n"
+
+
+def moment(stamp):
+    seconds, milliseconds = stamp.split(".")
+    return time.mktime(time.strptime(seconds, "%Y-%m-%dT%H:%M:%S")) + int(milliseconds) / 1e3
+
+
+def ended(slurm, offset, jobs):
+    """The moments when jobs of slurmctld's log after `offset` ended, once there are so many."""
+    found = []
+    while len(found) < jobs:
+        time.sleep(0.5)
+        found = [moment(stamp) for stamp in
+                 re.findall(r"^\[(\S+)\] _job_complete: JobId=\d+ done", slurm.log()[offset:], re.M)]
+    return found
+
+
+def run(slurm, command, jobs):
+    offset = len(slurm.log())
+    began = time.time()
+    for _ in range(jobs):
+        subprocess.run(command, env=slurm.environment, stdout=subprocess.DEVNULL, check=True)
+    submitted = time.time() - began
+    whole = max(ended(slurm, offset, jobs)) - began
+    return submitted, whole
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    weft = os.path.abspath(sys.argv[1])
+    nodes, jobs, rounds = [int(sys.argv[i]) if len(sys.argv) > i else value for i, value in ((2, 16), (3, 1000), (4, 1))]
+    slurm = Slurm([f"train{i + 1:03}" for i in range(nodes)])
+    server = None
+    try:
+        with open(f"{slurm.d}/cluster.yaml", "w", encoding="utf-8") as file:
+            file.write(CLUSTER.format(nodes=nodes))
+        with open(f"{slurm.d}/job.yaml", "w", encoding="utf-8") as file:
+            file.write(JOB)
+        with open(f"{slurm.d}/alone.sh", "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nsrun /bin/true\n")
+        slurm.start()
+        slurm.environment["WEFT_SOCKET"] = f"{slurm.d}/s"
+        log = open(f"{slurm.d}/weft.log", "w", encoding="utf-8")
+        server = subprocess.Popen([weft, "serve", f"{slurm.d}/cluster.yaml", "--engine", "slurm", "--state",
+                                   f"{slurm.d}/weft"], env=slurm.environment, stdout=log, stderr=log)
+        slurm.wait(120, lambda: f'"usable_nodes": {nodes}' in slurm.ask(weft, "status", "-o", "json"), "weft serve")
+        for _ in range(rounds):
+            alone = run(slurm, ["sbatch", "-N1", "-n1", "--gres=gpu:1", "-o", "/dev/null", f"{slurm.d}/alone.sh"], jobs)
+            through = run(slurm, [weft, "job", "submit", "-q", "--directory", "/tmp", f"{slurm.d}/job.yaml"], jobs)
+            print(f"{jobs} jobs on {nodes} slurmd: Slurm alone {alone[1]:.1f} s (submitted in {alone[0]:.1f} s), through "
+                  f"weft {through[1]:.1f} s (submitted in {through[0]:.1f} s): {100 * (through[1] / alone[1] - 1):+.1f} %",
+                  flush=True)
+        usage = os.times()
+        with open(f"/proc/{server.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        own, children = [(int(fields[i]) + int(fields[i + 1])) / os.sysconf("SC_CLK_TCK") for i in (11, 13)]
+        print(f"processor time of weft serve: {own:.1f} s, of the Slurm commands it called: {children:.1f} s "
+              f"(all of this run's clients: {usage.children_user + usage.children_system:.1f} s)")
+    finally:
+        if server:
+            server.kill()
+        slurm.stop()
+    shutil.rmtree(slurm.d)
+
+
+main()

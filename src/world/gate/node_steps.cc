@@ -1,0 +1,125 @@
+#include "world/gate/node_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace weft::world {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error failure(const std::string& path, const std::error_code& problem) {
+  return {ErrorCode::unavailable, fmt::format("cannot be read: {}", problem.message()), path};
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// slurmd names its steps so; the process `slurmstepd infinity`, which only keeps a cgroup, is not one of them.
+Result<std::vector<std::string>> find_slurm_steps(const std::string& proc) {
+  std::vector<std::string> steps;
+  std::error_code problem;
+  std::size_t processes = 0;
+  for (fs::directory_iterator each(proc, problem), end; !problem && each != end; each.increment(problem)) {
+    if (!is_number(each->path().filename().string())) continue;
+    ++processes;
+    std::ifstream file(each->path() / "cmdline", std::ios::binary);  // gone: the process has ended
+    const std::string title(std::istreambuf_iterator<char>(file), {});
+    if (!title.starts_with("slurmstepd: [")) continue;
+    steps.push_back(title.substr(0, std::min(title.find('\0'), title.find(']') + 1)));
+  }
+  if (problem) return failure(proc, problem);
+  if (processes == 0) return Error{ErrorCode::unavailable, "lists no process: is it mounted?", proc};
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+// Pods with GPUs by the kubelet's file. No file: the kubelet has never given out a device here.
+Result<std::set<std::string>> find_gpu_pods(const std::string& path) {
+  std::error_code problem;
+  if (!fs::exists(path, problem)) {
+    if (problem) return failure(path, problem);
+    return std::set<std::string>();
+  }
+  const Result<std::string> text = read_file(path, 64U << 20U);
+  if (!text.ok()) return text.error();
+  const nlohmann::json root = nlohmann::json::parse(*text, nullptr, false);
+  const auto data = root.is_object() ? root.find("Data") : root.end();
+  if (data == root.end() || !data->is_object() || !data->contains("PodDeviceEntries")) {
+    return Error{ErrorCode::invalid_input, "is not a kubelet's checkpoint of devices", path};
+  }
+  std::set<std::string> pods;
+  const nlohmann::json& entries = (*data)["PodDeviceEntries"];
+  if (entries.is_null()) return pods;
+  if (!entries.is_array()) return Error{ErrorCode::invalid_input, "PodDeviceEntries is not a list", path};
+  for (const nlohmann::json& entry : entries) {
+    if (!entry.is_object() || !entry.contains("PodUID") || !entry["PodUID"].is_string() ||
+        !entry.contains("ResourceName") || !entry["ResourceName"].is_string()) {
+      return Error{ErrorCode::invalid_input, "an entry has no PodUID or ResourceName", path};
+    }
+    const std::string resource = entry["ResourceName"];
+    if (resource.find("/gpu") != std::string::npos || resource.find("/mig-") != std::string::npos)
+      pods.insert(entry["PodUID"].get<std::string>());
+  }
+  return pods;
+}
+
+// The names of all cgroups of pods, in both drivers' forms: "pod4f3c-..." and "kubepods-pod4f3c_....slice".
+Result<std::vector<std::string>> list_pod_cgroups(const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code problem;
+  fs::recursive_directory_iterator each(root, fs::directory_options::skip_permission_denied, problem);
+  for (const fs::recursive_directory_iterator end; !problem && each != end; each.increment(problem)) {
+    std::error_code ignored;
+    if (!each->is_directory(ignored)) continue;
+    const std::string name = each->path().filename().string();
+    const bool of_pods = each->path().string().find("kubepods") != std::string::npos;
+    if (of_pods && name.find("pod") != std::string::npos) names.push_back(replace_all(name, "_", "-"));
+    if (each.depth() >= 5) each.disable_recursion_pending();
+  }
+  if (problem == std::errc::no_such_file_or_directory) problem.clear();  // a cgroup that ended meanwhile
+  if (problem) return failure(root, problem);
+  return names;
+}
+
+}  // namespace
+
+Result<NodeSteps> find_node_steps(const StepQuery& query) {
+  const Result<std::vector<std::string>> steps = find_slurm_steps(query.proc);
+  if (!steps.ok()) return steps.error();
+  const Result<std::set<std::string>> pods = find_gpu_pods(query.kubelet);
+  if (!pods.ok()) return pods.error();
+  std::vector<std::string> running = *steps;
+  NodeSteps found;
+  found.slurm = static_cast<std::uint32_t>(steps->size());
+  if (!pods->empty()) {
+    const Result<std::vector<std::string>> cgroups = list_pod_cgroups(query.cgroups);
+    if (!cgroups.ok()) return cgroups.error();
+    for (const std::string& pod : *pods) {
+      const bool lives = std::any_of(cgroups->begin(), cgroups->end(), [&](const std::string& name) {
+        return name.find("pod" + pod) != std::string::npos;
+      });
+      if (!lives) continue;
+      ++found.kubernetes;
+      running.push_back("pod " + pod);
+    }
+  }
+  constexpr std::size_t kMaxShown = 3;
+  for (std::size_t i = 0; i < std::min(running.size(), kMaxShown); ++i)
+    found.text += (found.text.empty() ? "" : ", ") + running[i];
+  if (running.size() > kMaxShown) append_format(found.text, " and {} more", running.size() - kMaxShown);
+  return found;
+}
+
+}  // namespace weft::world

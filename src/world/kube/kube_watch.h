@@ -1,0 +1,58 @@
+// Engine `kubernetes` in watch mode: Kubernetes schedules. weft reads pods and nodes, reports the nodes to the
+// controller, and changes nothing but a taint of its own on nodes for which quarantine was enabled. Nodes are handled
+// by KubeWorld as in drive mode; the client must use a GuardedTransport (guarded_transport.h).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/client.h"
+#include "kube/reflector.h"
+#include "world/core/observed.h"
+#include "world/core/world.h"
+#include "world/kube/kube_observed.h"
+#include "world/kube/kube_world.h"
+
+namespace weft::world {
+
+// send(), poll() and observation() may be called from one thread while another one calls work().
+class KubeWatch final : public World {
+ public:
+  // The client must outlive it and is used by work() alone. Pods of all namespaces are shown, or of one.
+  KubeWatch(kube::Client& client, KubeOptions options, const std::string& only_namespace);
+
+  void send(const control::Command& command, sched::Moment now) override;
+  void poll(sched::Moment now, std::vector<control::Event>& events) override;
+  [[nodiscard]] const Observation* observation() const override { return &observation_; }
+
+  // As of KubeWorld.
+  void work(Duration wait);
+  [[nodiscard]] std::string problem() const;
+
+ private:
+  using Findings = std::map<std::string, KubeFinding>;  // by node
+  void observe();
+
+  kube::Client& client_;
+  std::vector<std::string> names_;  // by NodeId
+  KubeWorld world_;
+  kube::Reflector pods_;
+  kube::Reflector nodes_;
+  bool changed_ = true;
+  std::optional<Duration> observed_at_;
+  Observation observation_;  // of the thread that polls
+  std::shared_ptr<const Findings> findings_;
+  std::vector<control::Event> replies_;
+
+  mutable std::mutex mutex_;  // for what follows
+  Observation fresh_;
+  std::shared_ptr<const Findings> fresh_findings_;
+  std::optional<std::pair<sched::Moment, Duration>> times_;  // the same moment on both clocks
+};
+
+}  // namespace weft::world

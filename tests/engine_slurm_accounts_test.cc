@@ -1,0 +1,127 @@
+// weft serve with engine slurm on a Slurm that enforces accounts: slurmdbd with MariaDB, and 16 slurmd. Accounts,
+// preemption by weft, and a slurmrestd that stops to answer without closing its connections.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "slurm_fixture.h"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing_lab::Lab;
+using testing_program::contents;
+
+class EngineSlurmAccounts : public testing_slurm::SlurmFixture {
+ protected:
+  EngineSlurmAccounts() : SlurmFixture(16) {}
+
+  void SetUp() override {
+    for (const char* program : {"mariadbd", "mariadb-install-db", "slurmdbd", "sacctmgr"}) WEFT_NEEDS_PROGRAM(program);
+    SlurmFixture::SetUp();
+  }
+
+  // A private munge socket must be named for this link too.
+  std::string more_conf() override {
+    return "AccountingStorageType=accounting_storage/"
+           "slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=" +
+           std::to_string(more_port(0)) + "\nAccountingStoragePass=" + file("run/munge.socket") +
+           "\nAccountingStorageEnforce=associations,limits,qos\nAccountingStorageTRES=gres/gpu\n";
+  }
+
+  void start_before_controller() override {
+    const std::string data = file("my");
+    ASSERT_EQ(lab_->run({"mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir=" + data,
+                         "--auth-root-authentication-method=normal", "--skip-test-db"},
+                        300, true)
+                  .code,
+              0);
+    lab_->start({"mariadbd", "--no-defaults", "--user=mysql", "--datadir=" + data, "--socket=" + data + "/s.sock",
+                 "--pid-file=" + data + "/p.pid", "--bind-address=127.0.0.1", "--port=" + std::to_string(more_port(1)),
+                 "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite",
+                 "--skip-grant-tables"});
+    ASSERT_TRUE(Lab::wait(300, [&] { return std::filesystem::exists(data + "/s.sock"); }));
+    lab_->put("slurmdbd.conf", "AuthType=auth/munge\nAuthInfo=socket=" + file("run/munge.socket") +
+                                   "\nDbdHost=localhost\nDbdPort=" + std::to_string(more_port(0)) +
+                                   "\nSlurmUser=root\nLogFile=" + file("log/slurmdbd.log") +
+                                   "\nPidFile=" + file("run/slurmdbd.pid") +
+                                   "\nStorageType=accounting_storage/mysql\nStorageHost=127.0.0.1\nStoragePort=" +
+                                   std::to_string(more_port(1)) + "\nStorageUser=root\nStorageLoc=slurm_acct\n");
+    ::chmod(file("slurmdbd.conf").c_str(), 0600);
+    lab_->start({"env", "SLURM_CONF=" + file("slurmdbd.conf"), "slurmdbd", "-D"});
+    ASSERT_TRUE(Lab::wait(300, [&] {
+      return lab_->run({"sacctmgr", "-n", "list", "cluster"}, 300).code == 0;
+    })) << contents(file("log/slurmdbd.log"));
+    for (const testing_lab::Words& words :
+         {testing_lab::Words{"add", "cluster", "lab"}, testing_lab::Words{"add", "account", "team-a", "cluster=lab"},
+          testing_lab::Words{"add", "user", "root", "account=team-a", "cluster=lab"}}) {
+      testing_lab::Words all = {"sacctmgr", "-i", "-Q"};
+      all.insert(all.end(), words.begin(), words.end());
+      const testing_lab::Outcome outcome = lab_->run(all, 300, true);
+      ASSERT_EQ(outcome.code, 0) << outcome.out;
+    }
+  }
+
+  static std::string job_file(const std::string& name, const std::string& more) {
+    return "job: 1\nname: " + name + "\nnodes: 2\nrestart: {backoff: 100ms}\n" + more;
+  }
+};
+
+TEST_F(EngineSlurmAccounts, JobsAreChargedToTheirTenant) {
+  lab_->put("cluster.yaml", cluster(16) + "  - {name: team-b}\n");
+  start_server();
+  wait_ready();
+  const std::string number = submit(job_file("one", "tenant: team-a\ncommand: [/bin/true]\n"));
+  EXPECT_EQ(weft({"job", "wait", number}).code, 0);
+  std::string charged;
+  ASSERT_TRUE(Lab::wait(300, [&] {  // slurmctld reports to slurmdbd every few seconds
+    charged = slurm({"sacct", "-n", "-X", "-P", "-S", "now-1hour", "-o", "account,state,nnodes"});
+    return contains(charged, "COMPLETED");
+  })) << charged;
+  EXPECT_THAT(charged, HasSubstr("team-a|COMPLETED|2"));
+  // A tenant that Slurm has no account for: Slurm's answer is shown, and the start is tried again later.
+  const std::string other = submit(job_file("two", "tenant: team-b\ncommand: [/bin/true]\n"));
+  while (!contains(weft({"job", "show", other}).out, "Invalid account")) pause();
+  slurm({"sacctmgr", "-i", "-Q", "add", "account", "team-b", "cluster=lab"});
+  slurm({"sacctmgr", "-i", "-Q", "add", "user", "root", "account=team-b", "cluster=lab"});
+  EXPECT_EQ(weft({"job", "wait", other}).code, 0);
+}
+
+TEST_F(EngineSlurmAccounts, AnUrgentJobPreempts) {
+  lab_->put("cluster.yaml", cluster(16) + "priorities:\n  - {name: low, value: 100}\n  - {name: high, value: 1000}\n");
+  start_server();
+  wait_ready();
+  const std::string wide = "nodes: 16\ntenant: team-a\nrestart: {backoff: 100ms}\n";
+  const std::string low = submit("job: 1\nname: low\npriority: low\n" + wide +
+                                 "command: [/bin/sh, -c, 'test $WEFT_ATTEMPT != 1 || sleep 9999']\n");
+  wait_for_state(low, "running");
+  while (ranks(low, "1").size() < 16) pause();
+  const std::string high = submit("job: 1\nname: high\npriority: high\n" + wide + "command: [/bin/true]\n");
+  EXPECT_EQ(weft({"job", "wait", high}).code, 0);
+  EXPECT_EQ(job(high)["attempt"], 1);
+  EXPECT_EQ(weft({"job", "wait", low}).code, 0);
+  EXPECT_EQ(job(low)["attempt"], 2);
+  EXPECT_THAT(history(), HasSubstr("preempt"));
+}
+
+// It accepts connections and never answers: lists come from the commands, and from it again once it continues.
+TEST_F(EngineSlurmAccounts, SlurmrestdHangs) {
+  WEFT_NEEDS_PROGRAM("slurmrestd");
+  const pid_t rest = start_slurmrestd();
+  start_server({"--slurmrestd", "unix:" + file("rest/sock")});
+  wait_ready();
+  wait_for_history("slurmrestd answers");
+  ::kill(rest, SIGSTOP);
+  wait_for_history("using Slurm's commands until it answers");
+  const std::string number = submit(job_file("one", "tenant: team-a\ncommand: [/bin/true]\n"));
+  EXPECT_EQ(weft({"job", "wait", number}).code, 0);
+  EXPECT_EQ(job(number)["attempt"], 1);
+  ::kill(rest, SIGCONT);
+  wait_for_history("slurmrestd answers again");
+}
+
+}  // namespace
+}  // namespace weft
