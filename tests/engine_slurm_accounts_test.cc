@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "mariadb.h"
 #include "slurm_fixture.h"
 
 namespace weft {
@@ -33,17 +34,7 @@ class EngineSlurmAccounts : public testing_slurm::SlurmFixture {
   }
 
   void start_before_controller() override {
-    const std::string data = file("my");
-    ASSERT_EQ(lab_->run({"mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir=" + data,
-                         "--auth-root-authentication-method=normal", "--skip-test-db"},
-                        300, true)
-                  .code,
-              0);
-    lab_->start({"mariadbd", "--no-defaults", "--user=mysql", "--datadir=" + data, "--socket=" + data + "/s.sock",
-                 "--pid-file=" + data + "/p.pid", "--bind-address=127.0.0.1", "--port=" + std::to_string(more_port(1)),
-                 "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite",
-                 "--skip-grant-tables"});
-    ASSERT_TRUE(Lab::wait(300, [&] { return std::filesystem::exists(data + "/s.sock"); }));
+    ASSERT_EQ(testing_lab::start_mariadb(*lab_, more_port(1)), "");
     lab_->put("slurmdbd.conf", "AuthType=auth/munge\nAuthInfo=socket=" + file("run/munge.socket") +
                                    "\nDbdHost=localhost\nDbdPort=" + std::to_string(more_port(0)) +
                                    "\nSlurmUser=root\nLogFile=" + file("log/slurmdbd.log") +

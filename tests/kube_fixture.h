@@ -7,10 +7,7 @@
 // names of its own (KubeSpace).
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,9 +28,11 @@
 #include "kube/kubeconfig.h"
 #include "lab.h"
 #include "oob/durable/clock.h"
+#include "ports.h"
 
 namespace weft::testing_kube {
 
+using testing_lab::find_ports;
 using testing_lab::Lab;
 using testing_lab::Words;
 
@@ -59,23 +58,6 @@ inline bool has_kubernetes() { return has_program(kubernetes_folder() + "/kube-a
     WEFT_NEEDS_PROGRAM("openssl");                                         \
   } while (false)
 
-// A port that is free now. Another process may take it before it is used; the daemon then ends, and the test fails with
-// its log.
-inline std::uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  std::uint16_t port = 0;
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
-  }
-  ::close(fd);
-  return port;
-}
-
 // A client with everything it needs, for one user of the cluster.
 struct KubeUser {
   KubeUser(const kube::ClusterAccess& access, const kube::ClientOptions& options, std::uint64_t seed)
@@ -99,9 +81,9 @@ class KubeLab {
   // "": it is ready. Otherwise what went wrong, with the end of the logs.
   std::string start() {
     if (std::string problem = make_certificates(); !problem.empty()) return problem;
-    etcd_url_ = "http://127.0.0.1:" + std::to_string(free_port());
-    const std::string peer = "http://127.0.0.1:" + std::to_string(free_port());
-    port_ = free_port();
+    etcd_url_ = "http://127.0.0.1:" + std::to_string(find_ports(1));
+    const std::string peer = "http://127.0.0.1:" + std::to_string(find_ports(1));
+    port_ = find_ports(1);
     lab.start({program("etcd"), "--name", "t", "--data-dir", file("etcd"), "--listen-client-urls", etcd_url_,
                "--advertise-client-urls", etcd_url_, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
                "--initial-cluster", "t=" + peer});
@@ -173,7 +155,7 @@ class KubeLab {
     access.token = kube::Secret(token);
     return access;
   }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::string server() const { return "https://127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] std::string file(const std::string& name) const { return (lab.folder() / name).string(); }
   // The last lines of each daemon's log.
@@ -239,7 +221,7 @@ class KubeLab {
                      "--authentication-kubeconfig=" + file(name + ".kubeconfig"),
                      "--authorization-kubeconfig=" + file(name + ".kubeconfig"),
                      "--bind-address=127.0.0.1",
-                     "--secure-port=" + std::to_string(free_port()),
+                     "--secure-port=" + std::to_string(find_ports(1)),
                      "--port=0",
                      "--cert-dir=" + file("certs-" + name),
                      "--leader-elect=false"};
@@ -259,7 +241,7 @@ class KubeLab {
 
   ClusterOptions options_;
   std::string etcd_url_;
-  std::uint16_t port_ = 0;
+  int port_ = 0;
   pid_t apiserver_ = 0;
   std::uint64_t seed_ = 0;
   std::unique_ptr<KubeUser> admin_;

@@ -2,8 +2,6 @@
 // administrator submits to a node of another engine does not start there. slurmctld, munged and one slurmd per node run
 // on this machine; files stand for the GPUs.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include "base/test_prerequisites.h"
 #include "base/text.h"
 #include "lab.h"
+#include "ports.h"
 #include "program.h"
 
 namespace weft {
@@ -60,27 +59,6 @@ NodeName=train[001-002] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[@FIRST@-
 PartitionName=main Nodes=ALL Default=YES MaxTime=60 DefaultTime=10 State=UP
 )";
 
-bool is_free(int port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
-  const bool bound = ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  ::close(socket);
-  return bound;
-}
-
-int find_ports(int count) {
-  for (int block = static_cast<int>(::getpid());; ++block) {
-    const int first = 13'000 + block % 800 * 8;
-    bool free = true;
-    for (int port = first; port < first + count; ++port) free = free && is_free(port);
-    if (free) return first;
-  }
-}
-
 class LeaseGateOfSlurm : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -89,7 +67,7 @@ class LeaseGateOfSlurm : public ::testing::Test {
     lab_ = std::make_unique<Lab>("lease_gate");
     for (const char* folder : {"slurm-state", "run", "log", "spool", "dev", "gates"})
       fs::create_directories(file(folder));
-    const int port = find_ports(kNodes + 1);
+    const int port = testing_lab::find_ports(kNodes + 1);
     std::string conf = replace_all(kConf, "@DIR@", lab_->folder().string());
     conf = replace_all(conf, "@PORT@", std::to_string(port));
     conf = replace_all(conf, "@FIRST@", std::to_string(port + 1));

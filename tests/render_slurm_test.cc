@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/test_prerequisites.h"
+#include "mariadb.h"
 #include "slurm_lab.h"
 
 namespace weft {
@@ -239,7 +240,8 @@ class Pod16 {
         slurm.run({"env", "WEFT_ROOT=" + slurm.file("keys"), "sh", "-c", "umask 0; exec sh slurm/make-keys"});
     if (made.code != 0) return made.out;
     if (!slurm.start_munge(slurm.file("keys/etc/munge/munge.key"))) return "munged: " + slurm.log("munged.log");
-    if (!start_database()) return "slurmdbd: " + slurm.log("slurmdbd.log");
+    const std::string database = start_database();
+    if (!database.empty()) return database;
     slurm.put("users", "team-alpha root\nteam-beta nobody\n");
     const Outcome early = accounts();
     if (early.code != 2 || early.out.find("start slurmctld") == std::string::npos) return "accounts: " + early.out;
@@ -275,20 +277,9 @@ class Pod16 {
   std::unique_ptr<Rendering> rendering;
 
  private:
-  bool start_database() {
-    const std::string data = slurm.file("my");
-    if (slurm
-            .run({"mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir=" + data,
-                  "--auth-root-authentication-method=normal", "--skip-test-db"})
-            .code != 0) {
-      return false;
-    }
-    slurm.lab.start({"mariadbd", "--no-defaults", "--user=mysql", "--datadir=" + data, "--socket=" + data + "/s.sock",
-                     "--pid-file=" + data + "/p.pid", "--bind-address=127.0.0.1",
-                     "--port=" + std::to_string(slurm.port(SlurmLab::kDatabase)), "--innodb-buffer-pool-size=64M",
-                     "--innodb-lock-wait-timeout=900", "--innodb-flush-log-at-trx-commit=0",
-                     "--skip-innodb-doublewrite", "--skip-grant-tables"});
-    if (!Lab::wait(10, [&] { return std::filesystem::exists(data + "/s.sock"); })) return false;
+  std::string start_database() {
+    const std::string failure = testing_lab::start_mariadb(slurm.lab, slurm.port(SlurmLab::kDatabase));
+    if (!failure.empty()) return failure;
     const std::string d = slurm.lab.folder().string();
     const Overrides overrides = {
         {"AuthType", "AuthType=auth/munge\nAuthInfo=socket=" + d + "/run/munge.socket"},
@@ -309,7 +300,8 @@ class Pod16 {
     slurm.lab.start({"env", "SLURM_CONF=" + slurm.file("slurm/slurmdbd.conf"), "slurmdbd", "-D"});
     // sacctmgr contacts slurmdbd through slurm.conf.
     write_conf();
-    return Lab::wait(15, [&] { return slurm.run({"sacctmgr", "-n", "list", "cluster"}).code == 0; });
+    const bool up = Lab::wait(300, [&] { return slurm.run({"sacctmgr", "-n", "list", "cluster"}).code == 0; });
+    return up ? "" : "slurmdbd: " + slurm.log("slurmdbd.log");
   }
 
   void write_conf() {

@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -29,6 +27,7 @@
 #include "base/test_prerequisites.h"
 #include "base/text.h"
 #include "lab.h"
+#include "ports.h"
 #include "program.h"
 
 namespace weft::testing_slurm {
@@ -80,28 +79,6 @@ NodeName=train[001-@NAME@] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[@FIRS
 PartitionName=main Nodes=ALL Default=YES MaxTime=7-0 DefaultTime=60 State=UP
 )";
 
-inline bool is_free(int port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
-  const bool bound = ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  ::close(socket);
-  return bound;
-}
-
-// The first of so many free ports in a row, below those that Linux gives to outgoing connections (32768 and above).
-inline int find_ports(int count) {
-  for (int block = static_cast<int>(::getpid());; ++block) {
-    const int first = 20'000 + block % 500 * 24;
-    bool free = true;
-    for (int port = first; port < first + count; ++port) free = free && is_free(port);
-    if (free) return first;
-  }
-}
-
 class SlurmFixture : public ::testing::Test {
  protected:
   explicit SlurmFixture(int nodes = 5) : nodes_(nodes) {}
@@ -121,7 +98,7 @@ class SlurmFixture : public ::testing::Test {
     const std::string d = lab_->folder().string();
     for (const char* folder : {"slurm-state", "run", "log", "spool", "dev", "a", "b"})
       fs::create_directories(file(folder));
-    const int port = find_ports(nodes_ + 1 + kMorePorts);
+    const int port = testing_lab::find_ports(nodes_ + 1 + kMorePorts);
     std::string conf = replace_all(kConf, "@DIR@", d);
     conf = replace_all(conf, "@NAME@", node_name(nodes_ - 1).substr(5));
     conf = replace_all(conf, "@PORT@", std::to_string(port));

@@ -15,6 +15,7 @@
 
 #include "base/host_range.h"
 #include "lab.h"
+#include "ports.h"
 #include "rendered.h"
 
 namespace weft::testing_slurm {
@@ -86,7 +87,7 @@ inline std::string with_places(const std::string& conf, const std::string& state
 
 class SlurmLab {
  public:
-  explicit SlurmLab(const std::string& name) : lab(name), base_(21000 + static_cast<int>(::getpid() % 1500) * 24) {
+  explicit SlurmLab(const std::string& name) : lab(name), base_(testing_lab::find_ports(testing_lab::kPortsPerBlock)) {
     for (const char* folder : {"state", "run", "log", "spool", "dev", "bin", "sys", "jobs"})
       std::filesystem::create_directories(lab.folder() / folder);
     lab.variable("SLURM_CONF", file("slurm/slurm.conf"));
