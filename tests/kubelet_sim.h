@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -67,6 +68,10 @@ class KubeletSim {
 
   // Containers run as processes, init containers first. `boot` is then the kernel's own.
   void run_processes() { processes_ = true; }
+  // Asked before the containers of a pod with processes start, and told when they have ended, as a container runtime
+  // runs its hooks.
+  using Gate = std::function<bool(const std::string& node, const std::string& pod, bool enters)>;
+  void ask_gate(Gate gate) { gate_ = std::move(gate); }
   static std::string kernel_boot_id() {
     return std::string(trim(read_file("/proc/sys/kernel/random/boot_id").value_or("")));
   }
@@ -151,6 +156,7 @@ class KubeletSim {
   }
   // The gate, then the tasks.
   std::string start_processes(const Value& pod, const kube::ObjectMeta& meta) {
+    if (gate_ && !gate_(kube::raw_text(pod, {"spec", "nodeName"}), meta.name.name, true)) return {};  // tried again
     for (const Value& container : kube::list(pod, {"spec", "initContainers"})) {
       ProcessRequest request;
       request.words = words_of(container);
@@ -225,6 +231,7 @@ class KubeletSim {
   }
   std::string report_processes(const Value& pod, const kube::ObjectMeta& meta) {
     if (!poll_processes(meta.name.name)) return {};
+    if (gate_) (void)gate_(kube::raw_text(pod, {"spec", "nodeName"}), meta.name.name, false);
     std::vector<int> codes;
     for (const Running& one : running_[meta.name.name]) codes.push_back(one.code);
     return set_state(pod, meta, codes);
@@ -266,6 +273,7 @@ class KubeletSim {
   std::map<std::string, int> ends_;
   std::set<std::string> silent_;
   bool processes_ = false;
+  Gate gate_;
   std::map<std::string, std::vector<Running>> running_;
   int log_port_ = 0;
   std::map<std::string, std::string> volumes_;

@@ -40,12 +40,14 @@ struct StopAttempt {
   std::vector<sched::NodeId> nodes;
   Duration grace{};
   bool checkpoint = false;
+  lease::LeaseOwner engine = lease::LeaseOwner::none;  // that runs it; none: the server has one
 };
 
 // Ask for a checkpoint now; the attempt keeps running.
 struct RequestCheckpoint {
   OperationId operation = 0;
   AttemptName name;
+  lease::LeaseOwner engine = lease::LeaseOwner::none;  // that runs it; none: the server has one
 };
 
 // Verify the checkpoints of a job, newest first, until one is intact: answered by CheckpointVerified.

@@ -162,6 +162,8 @@ class Controller {
   void grant_lease(sched::NodeId node, LeaseOwner engine, const std::string& text, Step& step);
   void send_lease_order(sched::NodeId node, LeaseOwner engine, LeaseOrderKind kind, LeaseEpoch epoch,
                         OperationId operation, Step& step);
+  [[nodiscard]] const ScheduledMove* find_scheduled_move(sched::NodeId node) const;
+  void follow_schedule(sched::NodeId node, Step& step);
   void apply_lease_changes();
   void add_foreign_nodes(const JobSpec& spec, std::vector<sched::NodeId>& nodes) const;
   [[nodiscard]] LeaseOwner first_owner(sched::NodeId node) const;

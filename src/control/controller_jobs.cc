@@ -173,7 +173,7 @@ void Controller::stop_attempt(const Job& job, StopCause cause, std::string text,
   asked.operation = next_operation();
   asked.code = static_cast<std::uint8_t>(cause);
   asked.text = std::move(text);
-  RequestCheckpoint request{asked.operation, {job.number, job.current->number}};
+  RequestCheckpoint request{asked.operation, {job.number, job.current->number}, engine_of(*job.spec)};
   if (emit(step, std::move(asked))) step.commands.emplace_back(request);
 }
 
@@ -185,6 +185,7 @@ void Controller::send_stop(const Job& job, StopCause cause, std::string text, St
   StopAttempt stop;
   stop.operation = stopping.operation;
   stop.name = {job.number, job.current->number};
+  stop.engine = engine_of(*job.spec);
   stop.grace = job.spec->shape.grace;
   for (const Part& part : job.current->parts) {
     if (!part.sealed) stop.nodes.push_back(part.node);

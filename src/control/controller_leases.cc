@@ -331,8 +331,39 @@ void Controller::correct_lease(sched::NodeId id, Step& step) {
   }
 }
 
+// The last scheduled move of a node before now; null: none.
+const ScheduledMove* Controller::find_scheduled_move(sched::NodeId id) const {
+  const auto minute = static_cast<std::uint32_t>(now_.count() / sched::seconds(60).count() % (24 * 60));
+  const ScheduledMove* found = nullptr;
+  std::uint32_t best = 0;  // minutes since then
+  for (const ScheduledMove& move : options_.schedule) {
+    if (std::find(move.nodes.begin(), move.nodes.end(), id) == move.nodes.end()) continue;
+    const std::uint32_t ago = (minute + 24 * 60 - move.minute) % (24 * 60);
+    if (found != nullptr && ago >= best) continue;
+    found = &move;
+    best = ago;
+  }
+  return found;
+}
+
+// Once per change of the schedule's decision: until the next one, a person may move the node elsewhere.
+void Controller::follow_schedule(sched::NodeId id, Step& step) {
+  const ScheduledMove* move = find_scheduled_move(id);
+  const NodeLease& lease = state_.node(id).lease;
+  if (move == nullptr || lease.phase == LeasePhase::none || lease.policy == move->engine) return;
+  Record decided = record(RecordKind::lease_policy);
+  decided.node = id;
+  decided.code = static_cast<std::uint8_t>(move->engine);
+  if (!emit(step, std::move(decided))) return;
+  const LeaseOwner heading = is_moving(lease.phase) ? lease.target : lease.owner;
+  if (heading != move->engine) begin_lease_move(id, move->engine, {}, "schedule", move->preempt, step);
+}
+
 void Controller::check_leases(Step& step) {
   if (!uses_leases()) return;
+  if (!options_.schedule.empty()) {
+    for (std::size_t n = 0; n < state_.node_count(); ++n) follow_schedule(static_cast<sched::NodeId>(n), step);
+  }
   for (std::size_t n = 0; n < state_.node_count(); ++n) {
     const auto id = static_cast<sched::NodeId>(n);
     correct_lease(id, step);

@@ -289,6 +289,33 @@ TEST_F(LeaseTest, RequestsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(lease().phase, LeasePhase::held);
 }
 
+// 00:20 Kubernetes, 00:40 Slurm; the test begins at 00:16:40.
+class LeaseScheduleTest : public LeaseTest {
+ protected:
+  void SetUp() override {
+    options.schedule = {{20, kKube, {kNode}, false}, {40, kSlurm, {kNode}, false}};
+    LeaseTest::SetUp();
+  }
+};
+
+TEST_F(LeaseScheduleTest, NodesMoveAtTheirTimes) {
+  pass(1010, 1190);
+  EXPECT_EQ(lease().owner, kSlurm) << "until 00:20 the last time was 00:40 of the day before";
+  EXPECT_EQ(lease().policy, kSlurm);
+  pass(1200, 1300);
+  EXPECT_EQ(lease().owner, kKube);
+  EXPECT_EQ(lease().reason, "schedule");
+  EXPECT_EQ(lease(sched::NodeId{3}).owner, kSlurm) << "not in the schedule";
+  move(kSlurm, 1305);
+  pass(1310, 1500);
+  EXPECT_EQ(lease().owner, kSlurm) << "a person may move it between the times";
+  const std::uint32_t moves = lease().moves;
+  pass(2400, 2500);
+  EXPECT_EQ(lease().moves, moves) << "it is there already";
+  pass(24 * 3600 + 1200, 24 * 3600 + 1300);
+  EXPECT_EQ(lease().owner, kKube) << "the next day";
+}
+
 TEST_F(LeaseTest, SnapshotAndJournalRestoreIt) {
   move(kKube, 1005, true);
   pass(1010, 1010);

@@ -20,6 +20,14 @@ struct BreakerLimits {
   double disappearance = 0.2;  // of all nodes silent at once, and at least 3: tripped, nothing is concluded
 };
 
+// Every day at a minute, nodes move to an engine.
+struct ScheduledMove {
+  std::uint32_t minute = 0;  // of the day, UTC
+  lease::LeaseOwner engine = lease::LeaseOwner::none;
+  std::vector<sched::NodeId> nodes;
+  bool preempt = false;  // stop the jobs of weft there
+};
+
 struct ControllerOptions {
   sched::Policy policy{};
   std::vector<sched::TenantPolicy> tenants;
@@ -46,6 +54,7 @@ struct ControllerOptions {
   // Engines of this server; the first runs the jobs that name none. With two or more, every node is leased to one.
   std::vector<lease::LeaseOwner> engines;
   std::vector<lease::LeaseOwner> owners;          // the first owner of each node; empty: the first engine
+  std::vector<ScheduledMove> schedule;            // by node and time; of several for a node, the last one before now
   Duration lease_repeat = sched::seconds(30);     // until an order of a lease is repeated
   Duration lease_patience = sched::seconds(600);  // until a move that waits is shown as one that needs an operator
 

@@ -24,6 +24,13 @@ std::string_view to_text(LeaseOwner owner) {
   return "none";
 }
 
+std::optional<LeaseOwner> find_owner(std::string_view name) {
+  for (const LeaseOwner owner : {LeaseOwner::slurm, LeaseOwner::kubernetes, LeaseOwner::weft}) {
+    if (name == to_text(owner)) return owner;
+  }
+  return std::nullopt;
+}
+
 bool is_sound(const GpuSet& set) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     if (set[i].gpus == 0 || (i > 0 && set[i - 1].node >= set[i].node)) return false;

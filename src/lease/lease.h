@@ -11,6 +11,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ namespace weft::lease {
 enum class LeaseOwner : std::uint8_t { none, slurm, kubernetes, weft };
 inline constexpr int kLeaseOwners = 4;
 [[nodiscard]] std::string_view to_text(LeaseOwner owner);
+// By that name; nullopt: there is none.
+[[nodiscard]] std::optional<LeaseOwner> find_owner(std::string_view name);
 
 struct GpuName {
   sched::NodeId node{};

@@ -36,6 +36,7 @@ std::vector<Command> make_commands() {
   commands.push_back(status_command());
   for (Command& command : job_commands()) commands.push_back(std::move(command));
   for (Command& command : node_commands()) commands.push_back(std::move(command));
+  for (Command& command : lease_commands()) commands.push_back(std::move(command));
   for (Command& command : gate_commands()) commands.push_back(std::move(command));
   commands.push_back(queue_command());
   commands.push_back(watch_command());

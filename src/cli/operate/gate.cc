@@ -1,15 +1,19 @@
 // weft gate: the lease gate of this node. Prologs of Slurm ask it, and the control plane opens and closes it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <random>
 
 #include "base/asset.h"
+#include "base/file.h"
+#include "base/random.h"
 #include "cli/framework/context.h"
 #include "cli/framework/option_reader.h"
 #include "world/gate/device_holders.h"
 #include "world/gate/node_gate.h"
 #include "world/gate/node_steps.h"
+#include "world/gate/oci_hook.h"
 
 namespace weft::cli {
 namespace {
@@ -17,6 +21,8 @@ namespace {
 using lease::LeaseOwner;
 
 constexpr const char* kGateDirectory = "/run/weft-gate";
+constexpr std::size_t kMaxState = 1U << 20U;    // bytes, of a container's state
+constexpr std::size_t kMaxConfig = 16U << 20U;  // of its configuration
 
 std::uint64_t draw() {
   std::random_device device;
@@ -37,26 +43,37 @@ LeaseOwner owner_option(Context& context) {
   return context.arguments().value("owner") == "kubernetes" ? LeaseOwner::kubernetes : LeaseOwner::slurm;
 }
 
+std::vector<std::string> device_patterns(Context& context) {
+  std::vector<std::string> patterns = context.arguments().values("device");
+  if (patterns.empty()) patterns = {"/dev/nvidia[0-9]*"};
+  return patterns;
+}
+
 // The state of the gate and both witnesses of the node.
 Result<Document> look(Context& context, const world::GateFile& gate) {
   world::HolderQuery holders;
-  holders.devices = context.arguments().values("device");
-  if (holders.devices.empty()) holders.devices = {"/dev/nvidia[0-9]*"};
+  holders.devices = device_patterns(context);
   holders.ignored = context.arguments().values("ignore");
   for (const char* program : {"nvidia-persistenced", "nv-hostengine"}) holders.ignored.emplace_back(program);
   const Result<std::vector<world::DeviceHolder>> held = world::find_device_holders(holders);
   if (!held.ok()) return held.error();
-  const Result<world::NodeSteps> steps = world::find_node_steps({});
+  const Result<std::string> kernel = world::read_kernel_boot_id();
+  if (!kernel.ok()) return kernel.error();
+  world::StepQuery query;
+  query.spool = context.arguments().value("slurmd-spool");
+  const Result<world::NodeSteps> steps = world::find_node_steps(query);
   if (!steps.ok()) return steps.error();
   Document document;
   document.kind = "gate";
   FactsSection facts;
   facts.key = "gate";
-  facts.facts = {{"boot", "Boot", fmt::format("{:x}", gate.boot)},
-                 {"term", "Term", gate.term},
-                 {"holders", "Processes that hold a GPU", static_cast<std::uint64_t>(held->size())},
-                 {"holding", "They are", world::describe(*held)},
-                 {"running", "Steps and pods", steps->text}};
+  facts.facts = {
+      {"boot", "Boot", fmt::format("{:x}", gate.boot)},
+      {"kernel_boot", "Boot of the kernel", fmt::format("{:x}", std::max<std::uint64_t>(hash64(*kernel), 1))},
+      {"term", "Term", gate.term},
+      {"holders", "Processes that hold a GPU", static_cast<std::uint64_t>(held->size())},
+      {"holding", "They are", world::describe(*held)},
+      {"running", "Steps and pods", steps->text}};
   document.sections.emplace_back(std::move(facts));
   TableSection table;
   table.key = "engines";
@@ -127,9 +144,33 @@ Exit run_leave(Context& context) {
   return left.ok() ? Exit::ok : context.failed(left.error());
 }
 
+// A container without a GPU passes; one whose configuration cannot be read does not.
+Exit run_hook(Context& context) {
+  const Result<std::string> text = read_file("-", kMaxState);
+  if (!text.ok()) return context.failed(text.error());
+  const Result<world::OciContainer> container = world::parse_oci_state(*text);
+  if (!container.ok()) return context.failed(container.error());
+  Result<world::NodeGate> gate = open_gate(context);
+  if (!gate.ok()) return context.failed(gate.error());
+  if (context.arguments().word(0) == "stop") {
+    const Status left = gate->leave(LeaseOwner::kubernetes, container->id);
+    return left.ok() ? Exit::ok : context.failed(left.error());
+  }
+  const Result<std::string> config = read_file(container->bundle + "/config.json", kMaxConfig);
+  if (!config.ok()) return context.failed(config.error());
+  const Result<bool> gpu = world::uses_gpu(*config, device_patterns(context));
+  if (!gpu.ok()) return context.failed(gpu.error());
+  if (!*gpu) return Exit::ok;
+  const Status entered = gate->enter(LeaseOwner::kubernetes, container->id);
+  return entered.ok() ? Exit::ok : context.failed(entered.error());
+}
+
 Exit run_script(Context& context) {
-  return context.deliver(context.arguments().word(0) == "epilog" ? asset<"world/gate/epilog.sh">()
-                                                                 : asset<"world/gate/prolog.sh">());
+  const std::string name = context.arguments().word(0);
+  if (name == "prolog") return context.deliver(asset<"world/gate/prolog.sh">());
+  if (name == "epilog") return context.deliver(asset<"world/gate/epilog.sh">());
+  return context.deliver(name == "create-hook" ? asset<"world/gate/create-hook.json">()
+                                               : asset<"world/gate/stop-hook.json">());
 }
 
 Option gate_option() {
@@ -150,17 +191,25 @@ Option owner_choice() {
 
 Option entry_option(std::string help) { return {.name = "entry", .value = "ID", .help = std::move(help)}; }
 
+Option device_option() {
+  return {.name = "device",
+          .value = "PATTERN",
+          .help = "device files of the GPUs",
+          .fallback = "/dev/nvidia[0-9]*",
+          .hint = Hint::file,
+          .repeatable = true};
+}
+
 std::vector<Option> look_options() {
-  return {{.name = "device",
-           .value = "PATTERN",
-           .help = "device files of the GPUs",
-           .fallback = "/dev/nvidia[0-9]*",
-           .hint = Hint::file,
-           .repeatable = true},
+  return {device_option(),
           {.name = "ignore",
            .value = "PROGRAM",
            .help = "a program that keeps devices open on an idle node, besides nvidia-persistenced and nv-hostengine",
            .repeatable = true},
+          {.name = "slurmd-spool",
+           .value = "DIR",
+           .help = "count only steps of the slurmd with this SlurmdSpoolDir, where several run on one machine",
+           .hint = Hint::file},
           gate_option(),
           output_option()};
 }
@@ -223,12 +272,28 @@ std::vector<Command> gate_commands() {
   commands.push_back(std::move(leave));
   commands.push_back(order_command("open", "Open the gate of an engine under an epoch", run_open));
   commands.push_back(order_command("close", "Close the gate of an engine up to an epoch", run_close));
+  Command hook;
+  hook.name = "gate hook";
+  hook.summary = "Ask the gate as a hook of a container runtime";
+  hook.usage = "STAGE [OPTIONS]";
+  hook.description = {
+      "Reads the container's state from standard input, as OCI runtimes pass it to hooks. `create` fails, and with it "
+      "the start of the container, if the container has a GPU and the node is not leased to Kubernetes. `stop` notes "
+      "that it has ended. `weft gate script` prints the hooks for CRI-O; containerd takes the same two hooks in the "
+      "base_runtime_spec of the runtime."};
+  hook.examples = {{"weft gate hook create < state.json", "Before a container starts"}};
+  hook.arguments = {{.name = "STAGE", .help = "when", .choices = choices_named({"create", "stop"})}};
+  hook.options = {device_option(), gate_option()};
+  hook.run = run_hook;
+  commands.push_back(std::move(hook));
   Command script;
   script.name = "gate script";
-  script.summary = "Print the Prolog or Epilog of Slurm that asks the gate";
+  script.summary = "Print what asks the gate: scripts of Slurm, hooks of CRI-O";
   script.usage = "SCRIPT [OPTIONS]";
-  script.examples = {{"weft gate script prolog -f /etc/slurm/prolog.d/05-lease", "On every node that is shared"}};
-  script.arguments = {{.name = "SCRIPT", .help = "which", .choices = choices_named({"prolog", "epilog"})}};
+  script.examples = {{"weft gate script prolog -f /etc/slurm/prolog.d/05-lease", "On every node that is shared"},
+                     {"weft gate script create-hook -f /etc/containers/oci/hooks.d/weft-create.json", "With CRI-O"}};
+  script.arguments = {
+      {.name = "SCRIPT", .help = "which", .choices = choices_named({"prolog", "epilog", "create-hook", "stop-hook"})}};
   script.options = {file_option()};
   script.run = run_script;
   commands.push_back(std::move(script));

@@ -36,6 +36,7 @@ Exit run_submit(Context& context) {
                                 : std::filesystem::absolute(directory, problem).lexically_normal().string();
   Value body = Value::map();
   body.set("text", *text).set("name", path == "-" ? "standard input" : path).set("directory", directory);
+  if (arguments.has("engine")) body.set("engine", arguments.value("engine"));
   if (arguments.has("account")) body.set("tenant", arguments.value("account"));
   const std::string key = arguments.has("key") ? arguments.value("key") : new_key();
   const ServerClient client(context);
@@ -72,6 +73,11 @@ Command job_submit_command() {
   command.arguments = {{.name = "FILE", .help = "file to submit; - for standard input", .hint = Hint::file}};
   command.options = {
       {.name = "account", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
+      {.name = "engine",
+       .value = "ENGINE",
+       .help = "what runs the job, if the server has two engines",
+       .fallback = "the server's first",
+       .choices = choices_named({"local", "slurm", "kubernetes"})},
       {.name = "directory", .value = "DIR", .help = "working directory of the job", .fallback = "the current one"},
       {.name = "key",
        .value = "TEXT",

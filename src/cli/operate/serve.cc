@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "cli/operate/server_client.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/stage_options.h"
+#include "world/lease/gate_command.h"
 #include "world/local/user_rights.h"
 
 namespace weft::cli {
@@ -43,6 +45,9 @@ constexpr std::pair<std::string_view, std::string_view> kEngineOptions[] = {
     {"slurm-conf", "slurm"},     {"slurmrestd", "slurm"},      {"slurm-token", "slurm"},
     {"partition", "slurm"},      {"kubeconfig", "kubernetes"}, {"kube-context", "kubernetes"},
     {"namespace", "kubernetes"}, {"image", "kubernetes"},      {"service-account", "kubernetes"}};
+
+// How the server reaches the gate of a node.
+constexpr const char* kGateCommand = "ssh -o BatchMode=yes -o ConnectTimeout=5 {node} weft gate";
 
 // The places where kubectl looks; "": none of them.
 std::string find_kubeconfig(Context& context) {
@@ -81,11 +86,30 @@ serve::KubeSettings kube_settings(Context& context) {
   return settings;
 }
 
+bool has_engine(const std::vector<std::string>& engines, std::string_view name) {
+  return std::find(engines.begin(), engines.end(), name) != engines.end();
+}
+
+// One engine, or Slurm and Kubernetes on the same nodes.
+void check_engines(Context& context, const std::vector<std::string>& engines, OptionReader& reader) {
+  const bool shared = engines.size() == 2 && has_engine(engines, "slurm") && has_engine(engines, "kubernetes");
+  if (reader.ok() && engines.size() > 1 && !shared)
+    reader.bad("engine", "one engine, or slurm and kubernetes, which then share the nodes");
+  if (reader.ok() && shared && context.arguments().value("mode") == "watch")
+    reader.bad("mode", "watch needs one engine");
+  for (const char* option : {"gate-command", "first-owner", "move-at", "move-preempt"}) {
+    if (reader.ok() && !shared && context.arguments().has(option))
+      reader.bad(option, "needs --engine slurm --engine kubernetes");
+  }
+  if (reader.ok() && context.arguments().has("move-preempt") && !context.arguments().has("move-at"))
+    reader.bad("move-preempt", "needs --move-at");
+}
+
 // Refused before the state directory is created.
-void check_engine_options(Context& context, const std::string& engine, OptionReader& reader) {
+void check_engine_options(Context& context, const std::vector<std::string>& engines, OptionReader& reader) {
   const Arguments& arguments = context.arguments();
   for (const auto& [option, owner] : kEngineOptions) {
-    if (reader.ok() && engine != owner && arguments.has(std::string(option)))
+    if (reader.ok() && !has_engine(engines, owner) && arguments.has(std::string(option)))
       reader.bad(std::string(option), fmt::format("needs --engine {}", owner));
   }
   for (const char* option : {"slurm-conf", "slurm-token", "kubeconfig"}) {
@@ -94,8 +118,36 @@ void check_engine_options(Context& context, const std::string& engine, OptionRea
       reader.bad(option, fmt::format("{} cannot be read: {}", file, std::generic_category().message(errno)));
   }
   const bool runs_jobs = arguments.value("mode") != "watch";
-  if (reader.ok() && engine == "kubernetes" && runs_jobs && arguments.value("image").empty())
+  if (reader.ok() && has_engine(engines, "kubernetes") && runs_jobs && arguments.value("image").empty())
     reader.bad("image", "is needed by --engine kubernetes: the container image that jobs run in");
+}
+
+// Leases of nodes that two engines share. Nullopt after an error message.
+std::optional<serve::LeaseSettings> lease_settings(Context& context, const std::vector<std::string>& engines,
+                                                   const model::Cluster& cluster) {
+  serve::LeaseSettings settings;
+  if (engines.size() < 2) return settings;
+  for (const std::string& engine : engines) settings.engines.push_back(*lease::find_owner(engine));
+  const std::string command = context.arguments().value("gate-command");
+  Result<std::vector<std::string>> words = world::parse_gate_command(command.empty() ? kGateCommand : command);
+  if (!words.ok()) {
+    context.usage_error("--gate-command: " + words.error().message);
+    return std::nullopt;
+  }
+  settings.gate_command = std::move(*words);
+  settings.first_owners = context.arguments().values("first-owner");
+  settings.schedule = context.arguments().values("move-at");
+  settings.preempt = context.arguments().has("move-preempt");
+  const Result<sched::Machine> machine = sched::Machine::of(cluster);
+  if (!machine.ok()) {
+    context.failed(machine.error());
+    return std::nullopt;
+  }
+  const auto owners = serve::parse_first_owners(settings, *machine);
+  const auto schedule = serve::parse_schedule(settings, *machine);
+  if (owners.ok() && schedule.ok()) return settings;
+  context.usage_error(owners.ok() ? schedule.error().message : owners.error().message);
+  return std::nullopt;
 }
 
 Exit run_serve(Context& context) {
@@ -104,8 +156,11 @@ Exit run_serve(Context& context) {
   OptionReader reader(context.arguments());
   const std::optional<Duration> start_timeout = reader.time("start-timeout");
   if (reader.ok() && start_timeout && start_timeout->count() <= 0) reader.bad("start-timeout", "must be above zero");
-  const std::string engine = context.arguments().value("engine");
-  check_engine_options(context, engine, reader);
+  std::vector<std::string> engines = context.arguments().values("engine");
+  if (engines.empty()) engines = {"local"};
+  const std::string engine = engines.front();
+  check_engines(context, engines, reader);
+  check_engine_options(context, engines, reader);
   const bool watch = context.arguments().value("mode") == "watch";
   if (reader.ok() && watch && engine != "slurm" && engine != "kubernetes")
     reader.bad("mode", "watch needs --engine slurm or kubernetes");
@@ -126,7 +181,10 @@ Exit run_serve(Context& context) {
     const Result<control::StageSet> stages = serve::parse_stages(context.arguments().values("enable"), *machine);
     if (!stages.ok()) return context.usage_error(stages.error().message);
   }
+  std::optional<serve::LeaseSettings> leases = lease_settings(context, engines, *loaded->cluster);
+  if (!leases) return Exit::usage;
   serve::ServeOptions options;
+  options.leases = std::move(*leases);
   options.watch = watch;
   options.enable = context.arguments().values("enable");
   if (start_timeout) options.start_timeout = *start_timeout;
@@ -139,12 +197,10 @@ Exit run_serve(Context& context) {
   if (socket.empty()) socket = context.io().environment("WEFT_SOCKET");
   if (socket.empty()) socket = default_socket(context.io());
   options.socket_path = absolute(socket);
-  if (engine == "slurm") {
-    options.engine = serve::Engine::slurm;
-    options.slurm = slurm_settings(context);
-  }
-  if (engine == "kubernetes") {
-    options.engine = serve::Engine::kubernetes;
+  if (engine == "slurm") options.engine = serve::Engine::slurm;
+  if (engine == "kubernetes") options.engine = serve::Engine::kubernetes;
+  if (has_engine(engines, "slurm")) options.slurm = slurm_settings(context);
+  if (has_engine(engines, "kubernetes")) {
     options.kube = kube_settings(context);
     if (const auto access = serve::read_kube_access(options.kube); !access.ok()) return context.failed(access.error());
   }
@@ -181,6 +237,24 @@ std::vector<Option> slurm_options() {
        .help = "token (JWT) for slurmrestd",
        .fallback = "made by `scontrol token`",
        .hint = Hint::file}};
+}
+
+std::vector<Option> lease_options() {
+  return {{.name = "gate-command",
+           .value = "COMMAND",
+           .help = "with two engines, how to run `weft gate` as root on a node; {node} stands for its name",
+           .fallback = kGateCommand},
+          {.name = "first-owner",
+           .value = "ENGINE:GROUP",
+           .help = "with two engines, which one owns nodes that no engine has owned yet; GROUP is a pool or a list of "
+                   "nodes",
+           .fallback = "the first engine",
+           .repeatable = true},
+          {.name = "move-at",
+           .value = "HH:MM=ENGINE:GROUP",
+           .help = "with two engines, move nodes every day at this time, UTC",
+           .repeatable = true},
+          {.name = "move-preempt", .help = "daily moves stop the jobs of weft, with a checkpoint where possible"}};
 }
 
 std::vector<Option> kube_options() {
@@ -226,6 +300,10 @@ Command serve_command() {
       "judges the health of nodes, but changes nothing. What it would do to a node is recorded as a proposal; --enable "
       "lets it do so. This is how a running cluster is adopted."};
   command.description.emplace_back(
+      "With --engine slurm --engine kubernetes both run jobs on the same nodes, each node leased to one of them at a "
+      "time. `weft gate` must be installed on the nodes, as a Prolog of Slurm and as a hook of the container runtime; "
+      "`weft lease move` moves nodes, and --move-at does so every day.");
+  command.description.emplace_back(
       "Other commands reach it through a Unix socket. The kernel tells it who connects: root and its own user are "
       "operators; other users may submit jobs and change their own. To run jobs of other users it must run as root.");
   command.examples = {
@@ -233,6 +311,9 @@ Command serve_command() {
       {"weft serve cluster.yaml --state /srv/weft -v", "State elsewhere; print every event"},
       {"weft serve cluster.yaml --engine slurm --partition weft", "Run jobs through Slurm"},
       {"weft serve cluster.yaml --engine kubernetes --image pytorch/pytorch", "Run jobs as pods"},
+      {"weft serve cluster.yaml --engine slurm --engine kubernetes --image IMAGE --move-at 20:00=slurm:train "
+       "--move-at 08:00=kubernetes:train",
+       "Both on the pool train: Kubernetes by day, Slurm by night"},
       {"weft serve cluster.yaml --engine slurm --mode watch", "Observe a running Slurm cluster"},
       {"weft serve cluster.yaml --engine kubernetes --mode watch", "Observe a running Kubernetes cluster"},
       {"weft serve cluster.yaml --engine slurm --mode watch --enable quarantine:train",
@@ -251,9 +332,10 @@ Command serve_command() {
        .hint = Hint::file},
       {.name = "engine",
        .value = "ENGINE",
-       .help = "what runs the jobs",
+       .help = "what runs the jobs; slurm and kubernetes may be given both and then share the nodes",
        .fallback = "local",
-       .choices = choices_named({"local", "slurm", "kubernetes"})},
+       .choices = choices_named({"local", "slurm", "kubernetes"}),
+       .repeatable = true},
       {.name = "mode",
        .value = "MODE",
        .help = "who schedules: weft (drive), or the engine (watch)",
@@ -271,7 +353,7 @@ Command serve_command() {
        .fallback = "2m"},
       {.name = "no-cgroups", .help = "use process groups even where cgroups can be created"},
       catalog_option()};
-  for (const std::vector<Option>& group : {slurm_options(), kube_options()}) {
+  for (const std::vector<Option>& group : {lease_options(), slurm_options(), kube_options()}) {
     command.options.insert(command.options.end() - 1, group.begin(), group.end());
   }
   command.run = run_serve;

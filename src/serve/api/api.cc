@@ -50,6 +50,12 @@ const std::vector<Api::Route>& Api::table() {
        true,
        true},
       {{"POST", "/v1/reservations/{name}/remove", "end a reservation, or withdraw it"}, &Api::unreserve, true, true},
+      {{"GET", "/v1/leases", "which engine owns which node, and the moves under way"}, &Api::get_leases},
+      {{"GET", "/v1/leases/{node}", "the lease of one node"}, &Api::get_lease},
+      {{"POST", "/v1/leases/move", "move nodes to another engine: {\"nodes\", \"to\", \"preempt\", \"reason\"}"},
+       &Api::move_leases,
+       true,
+       true},
       {{"GET", "/v1/queue", "waiting jobs in order, tenants, fragmentation; ?limit="}, &Api::get_queue},
       {{"GET", "/v1/events", "journal records as server-sent events; ?job=; Last-Event-ID resumes"}, &Api::get_events},
   };

@@ -32,10 +32,11 @@ inline constexpr const char* kModeHeader = "weft-mode";
 
 struct ApiOptions {
   std::uint32_t server_uid = 0;
-  const world::World* watched = nullptr;  // watch mode: the engine whose jobs are shown
-  bool containers = false;                // the engine runs jobs in container images
-  std::string log_directory;              // of the engine: JOB.ATTEMPT.TASK.log
-  LogSource* logs = nullptr;              // of an engine that keeps the output elsewhere; must outlive the API
+  const world::World* watched = nullptr;   // watch mode: the engine whose jobs are shown
+  bool containers = false;                 // the engine runs jobs in container images
+  std::vector<lease::LeaseOwner> engines;  // that share the nodes; empty: there is one
+  std::string log_directory;               // of the engine: JOB.ATTEMPT.TASK.log
+  LogSource* logs = nullptr;               // of an engine that keeps the output elsewhere; must outlive the API
 };
 
 // A request in the course of its handling.
@@ -98,6 +99,8 @@ class Api {
   void get_node(const ApiCall& call);
   void get_queue(const ApiCall& call);
   void get_reservations(const ApiCall& call);
+  void get_leases(const ApiCall& call);
+  void get_lease(const ApiCall& call);
   void get_events(const ApiCall& call);
 
   // changes.cc
@@ -106,6 +109,7 @@ class Api {
   void change_node(const ApiCall& call);
   void reserve(const ApiCall& call);
   void unreserve(const ApiCall& call);
+  void move_leases(const ApiCall& call);
   void enqueue(const ApiCall& call, control::Request request);
 
   [[nodiscard]] ViewContext view(const ApiCall& call) const {
@@ -120,6 +124,9 @@ class Api {
   // Nullopt after an error response.
   [[nodiscard]] static std::optional<control::JobNumber> job_number(const ApiCall& call);
   [[nodiscard]] std::optional<sched::NodeId> node_id(const ApiCall& call) const;
+  [[nodiscard]] std::optional<std::vector<sched::NodeId>> nodes_of(const ApiCall& call, const std::string& list) const;
+  // Whether nodes are leased; otherwise after an error response.
+  [[nodiscard]] bool has_leases(const ApiCall& call) const;
   void send_events(const std::shared_ptr<Follower>& follower);
 
   world::ControlLoop& loop_;

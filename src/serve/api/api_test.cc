@@ -75,10 +75,13 @@ class ApiTest : public ::testing::Test {
     ASSERT_NE(loaded_->cluster, nullptr);
     machine_ = std::make_shared<const sched::Machine>(*sched::Machine::of(*loaded_->cluster));
     world_ = std::make_unique<IdleWorld>(static_cast<std::uint32_t>(machine_->nodes().size()));
-    auto opened = world::ControlLoop::open(machine_, {}, store_, *world_);
+    control::ControllerOptions control;
+    control.engines = engines_;
+    auto opened = world::ControlLoop::open(machine_, std::move(control), store_, *world_);
     ASSERT_TRUE(opened.ok());
     loop_ = std::move(*opened);
     ApiOptions options;
+    options.engines = engines_;
     options.server_uid = kServerUid;
     api_ = std::make_unique<Api>(*loop_, store_, loaded_->cluster, options);
     world::TurnResult result;
@@ -137,7 +140,52 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<world::ControlLoop> loop_;
   std::unique_ptr<Api> api_;
   std::int64_t seconds_ = 0;
+  std::vector<lease::LeaseOwner> engines_;
 };
+
+class LeaseApiTest : public ApiTest {
+ protected:
+  LeaseApiTest() { engines_ = {lease::LeaseOwner::slurm, lease::LeaseOwner::kubernetes}; }
+};
+
+TEST_F(LeaseApiTest, LeasesAreShownAndMoved) {
+  const auto list = send("GET", "/v1/leases");
+  ASSERT_EQ(list->response.status, 200);
+  const json leases = json::parse(list->response.body)["leases"];
+  ASSERT_EQ(leases.size(), 2U);
+  EXPECT_EQ(leases[0]["state"], "none");
+  EXPECT_EQ(leases[0]["waits"], "its gate has not reported since the controller started");
+  EXPECT_EQ(status("GET", "/v1/leases/train001"), 200);
+  EXPECT_EQ(status("GET", "/v1/leases/nowhere"), 404);
+  const auto body = [](const std::string& nodes, const std::string& to, const std::string& preempt) {
+    return json{{"nodes", nodes}, {"to", to}, {"preempt", preempt}}.dump();
+  };
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("nowhere", "kubernetes", "no")), 404);
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("train[001", "kubernetes", "no")), 400);
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("train001", "nomad", "no")), 400);
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("train001", "kubernetes", "perhaps")), 400);
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("train001", "weft", "yes")), 400) << "not an engine of this server";
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("train001", "kubernetes", "yes")), 409) << "not leased yet";
+  EXPECT_EQ(status("POST", "/v1/leases/move", body("train001", "kubernetes", "yes"), 4242), 403);
+}
+
+TEST_F(LeaseApiTest, AJobNamesItsEngine) {
+  json submission = json::parse(ApiTest::submission());
+  submission["engine"] = "kubernetes";
+  EXPECT_EQ(status("POST", "/v1/jobs", submission.dump()), 201);
+  EXPECT_EQ(loop_->controller().state().find_job(1)->spec->engine, lease::LeaseOwner::kubernetes);
+  submission["engine"] = "nomad";
+  EXPECT_EQ(status("POST", "/v1/jobs", submission.dump()), 400);
+  submission["engine"] = "weft";
+  EXPECT_EQ(status("POST", "/v1/jobs", submission.dump()), 400) << "not an engine of this server";
+}
+
+TEST_F(ApiTest, AServerWithOneEngineHasNoLeases) {
+  EXPECT_EQ(status("GET", "/v1/leases"), 409);
+  json submission = json::parse(ApiTest::submission());
+  submission["engine"] = "slurm";
+  EXPECT_EQ(status("POST", "/v1/jobs", submission.dump()), 400);
+}
 
 TEST_F(ApiTest, ASubmissionIsAnsweredWhenItIsDurable) {
   const auto connection = send("POST", "/v1/jobs", submission(), kServerUid, "key-1");

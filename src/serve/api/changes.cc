@@ -63,7 +63,7 @@ void Api::enqueue(const ApiCall& call, control::Request request) {
 }
 
 void Api::submit_job(const ApiCall& call) {
-  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant"});
+  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant", "engine"});
   if (!fields) return;
   const std::string name = value_of(*fields, "name");
   const std::string directory = value_of(*fields, "directory");
@@ -79,6 +79,13 @@ void Api::submit_job(const ApiCall& call) {
     call.responder.respond(problem(403, "weft serve does not run as root and can only run jobs of its own user"));
     return;
   }
+  const std::string named = value_of(*fields, "engine");
+  const std::optional<lease::LeaseOwner> engine = named.empty() ? lease::LeaseOwner::none : lease::find_owner(named);
+  if (!engine) return call.responder.respond(problem(400, fmt::format("{} is not an engine", in_backticks(named))));
+  if (!named.empty() && options_.engines.empty())
+    return call.responder.respond(problem(400, "engine: this server has one engine"));
+  bool containers = options_.containers;
+  if (!options_.engines.empty() && !named.empty()) containers = *engine == lease::LeaseOwner::kubernetes;
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add(name.empty() ? "job" : name, value_of(*fields, "text"));
@@ -87,7 +94,7 @@ void Api::submit_job(const ApiCall& call) {
                             call.caller.user,
                             directory.empty() ? "/" : directory,
                             value_of(*fields, "tenant"),
-                            options_.containers};
+                            containers};
   std::optional<control::JobSpec> spec =
       read_submission(sources, file, *cluster_, loop_.controller().state().machine(), submitter, diagnostics);
   if (!spec) {
@@ -98,6 +105,7 @@ void Api::submit_job(const ApiCall& call) {
   request.kind = control::RequestKind::submit;
   request.key = call.request.idempotency_key;
   request.spec = std::move(*spec);
+  request.spec.engine = *engine;
   enqueue(call, std::move(request));
 }
 
@@ -142,6 +150,24 @@ void Api::change_node(const ApiCall& call) {
   enqueue(call, std::move(request));
 }
 
+std::optional<std::vector<sched::NodeId>> Api::nodes_of(const ApiCall& call, const std::string& list) const {
+  std::vector<sched::NodeId> nodes;
+  const Result<std::vector<std::string>> names = expand_hosts(list);
+  if (!names.ok()) {
+    call.responder.respond(problem(400, "nodes: " + names.error().message));
+    return std::nullopt;
+  }
+  for (const std::string& name : *names) {
+    const std::optional<sched::NodeId> node = loop_.controller().state().machine().find(name);
+    if (!node) {
+      call.responder.respond(problem(404, fmt::format("the cluster has no node {}", in_backticks(name))));
+      return std::nullopt;
+    }
+    nodes.push_back(*node);
+  }
+  return nodes;
+}
+
 void Api::reserve(const ApiCall& call) {
   const std::optional<BodyFields> fields = body_of(call, {"name", "nodes", "in", "for", "reason"});
   if (!fields || !is_acceptable(call, "name", value_of(*fields, "name"), kMaxKey) ||
@@ -152,15 +178,9 @@ void Api::reserve(const ApiCall& call) {
   request.kind = control::RequestKind::reserve;
   request.name = value_of(*fields, "name");
   request.reason = value_of(*fields, "reason");
-  const Result<std::vector<std::string>> names = expand_hosts(value_of(*fields, "nodes"));
-  if (!names.ok()) return call.responder.respond(problem(400, "nodes: " + names.error().message));
-  for (const std::string& name : *names) {
-    const std::optional<sched::NodeId> node = loop_.controller().state().machine().find(name);
-    if (!node) {
-      return call.responder.respond(problem(404, fmt::format("the cluster has no node {}", in_backticks(name))));
-    }
-    request.nodes.push_back(*node);
-  }
+  std::optional<std::vector<sched::NodeId>> nodes = nodes_of(call, value_of(*fields, "nodes"));
+  if (!nodes) return;
+  request.nodes = std::move(*nodes);
   const std::string in = value_of(*fields, "in");
   const Result<Duration> delay = in.empty() ? Result<Duration>(Duration()) : parse_planned("in", in);
   const Result<Duration> length = parse_planned("for", value_of(*fields, "for"));
@@ -175,6 +195,26 @@ void Api::unreserve(const ApiCall& call) {
   control::Request request;
   request.kind = control::RequestKind::unreserve;
   request.name = call.parameters.front();
+  enqueue(call, std::move(request));
+}
+
+void Api::move_leases(const ApiCall& call) {
+  const std::optional<BodyFields> fields = body_of(call, {"nodes", "to", "preempt", "reason"});
+  if (!fields || !is_acceptable(call, "reason", value_of(*fields, "reason"), kMaxReason) || !has_leases(call)) return;
+  control::Request request;
+  request.kind = control::RequestKind::move_lease;
+  request.reason = value_of(*fields, "reason");
+  const std::string to = value_of(*fields, "to");
+  const std::optional<lease::LeaseOwner> engine = lease::find_owner(to);
+  if (!engine) return call.responder.respond(problem(400, fmt::format("{} is not an engine", in_backticks(to))));
+  request.engine = *engine;
+  const std::string preempt = value_of(*fields, "preempt");
+  if (!preempt.empty() && preempt != "yes" && preempt != "no")
+    return call.responder.respond(problem(400, "preempt must be \"yes\" or \"no\""));
+  request.preempt = preempt == "yes";
+  std::optional<std::vector<sched::NodeId>> nodes = nodes_of(call, value_of(*fields, "nodes"));
+  if (!nodes) return;
+  request.nodes = std::move(*nodes);
   enqueue(call, std::move(request));
 }
 

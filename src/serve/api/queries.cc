@@ -1,5 +1,6 @@
 // Requests that change nothing.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 
@@ -136,13 +137,17 @@ void Api::get_logs(const ApiCall& call) {
     return;
   }
   const LogRequest wanted{{*number, static_cast<control::AttemptNumber>(*attempt)}, *task, position, *bytes};
-  if (options_.logs != nullptr) {
+  const std::string file = fmt::format("{}/{}.{}.{}.log", options_.log_directory, *number, *attempt, *task);
+  // Of two engines, one writes files; of a job that has ended, its engine is not kept.
+  const bool in_files = !options_.engines.empty() &&
+                        (job != nullptr ? loop_.controller().engine_of(*job->spec) != lease::LeaseOwner::kubernetes
+                                        : ::access(file.c_str(), F_OK) == 0);
+  if (options_.logs != nullptr && !in_files) {
     options_.logs->read_log(
         wanted, [this, responder = call.responder](const Result<LogPiece>& piece) { respond_log(responder, piece); });
     return;
   }
-  Result<LogPiece> piece =
-      read_task_log(fmt::format("{}/{}.{}.{}.log", options_.log_directory, *number, *attempt, *task), position, *bytes);
+  Result<LogPiece> piece = read_task_log(file, position, *bytes);
   if (!piece.ok()) {
     piece = Error{ErrorCode::not_found, fmt::format("task {} of attempt {} has no output yet", *task, *attempt), {}};
   }
@@ -176,6 +181,21 @@ void Api::get_queue(const ApiCall& call) {
 }
 
 void Api::get_reservations(const ApiCall& call) { respond(call, reservations_view(view(call))); }
+
+bool Api::has_leases(const ApiCall& call) const {
+  if (loop_.controller().uses_leases()) return true;
+  call.responder.respond(problem(409, "this server has one engine: no node is leased"));
+  return false;
+}
+
+void Api::get_leases(const ApiCall& call) {
+  if (has_leases(call)) respond(call, leases_view(view(call)));
+}
+
+void Api::get_lease(const ApiCall& call) {
+  if (!has_leases(call)) return;
+  if (const std::optional<sched::NodeId> node = node_id(call)) respond(call, lease_view(view(call), *node));
+}
 
 void Api::get_events(const ApiCall& call) {
   const std::optional<std::uint64_t> job = number_of(call, "job", 0, UINT64_MAX);

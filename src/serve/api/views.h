@@ -37,6 +37,9 @@ struct JobFilter {
 [[nodiscard]] Document nodes_view(const ViewContext& context);
 [[nodiscard]] Document node_view(const ViewContext& context, sched::NodeId node);
 [[nodiscard]] Document reservations_view(const ViewContext& context);
+// Only of a server with two engines.
+[[nodiscard]] Document leases_view(const ViewContext& context);
+[[nodiscard]] Document lease_view(const ViewContext& context, sched::NodeId node);
 [[nodiscard]] Document queue_view(const ViewContext& context, std::size_t limit);
 
 struct ServerFacts {

@@ -17,6 +17,7 @@
 #include "serve/api/api.h"
 #include "serve/api/event_view.h"
 #include "serve/daemon/kube_watch_engine.h"
+#include "serve/daemon/leased_engines.h"
 #include "serve/daemon/stage_options.h"
 #include "serve/http/server.h"
 #include "store/sqlite_store.h"
@@ -80,15 +81,14 @@ class Server {
     machine_ = std::make_shared<const sched::Machine>(std::move(*machine));
     if (machine_->nodes().empty())
       return Error{ErrorCode::invalid_input, "the cluster file has no GPU servers to run jobs on", {}};
-    if (Status made = make_directory(options_.state_directory, options_.engine == Engine::slurm); !made.ok())
-      return made;
+    if (Status made = make_directory(options_.state_directory, uses_slurm()); !made.ok()) return made;
     if (options_.watch) {
       Result<control::StageSet> stages = parse_stages(options_.enable, *machine_);
       if (!stages.ok()) return stages.error();
       stages_ = std::move(*stages);
     }
     // Slurm may not have the nodes of the cluster file: then no journal is created for it.
-    const bool engine_first = options_.engine == Engine::slurm;
+    const bool engine_first = uses_slurm();
     if (Status opened = engine_first ? open_engine() : open_store(); !opened.ok()) return opened;
     if (Status opened = engine_first ? open_store() : open_engine(); !opened.ok()) return opened;
     if (Status opened = open_loop(); !opened.ok()) return opened;
@@ -109,6 +109,9 @@ class Server {
   }
 
  private:
+  [[nodiscard]] bool shares_nodes() const { return options_.leases.engines.size() >= 2; }
+  [[nodiscard]] bool uses_slurm() const { return shares_nodes() || options_.engine == Engine::slurm; }
+
   Status open_store() {
     store::SqliteOptions options;
     options.directory = options_.state_directory + "/journal";
@@ -121,6 +124,7 @@ class Server {
   }
 
   Status open_engine() {
+    if (shares_nodes()) return open_both();
     switch (options_.engine) {
       case Engine::slurm:
         return open_slurm();
@@ -136,6 +140,20 @@ class Server {
     std::vector<std::string> names;
     for (const sched::NodeShape& node : machine_->nodes()) names.push_back(node.name);
     return names;
+  }
+
+  Status open_both() {
+    if (Status opened = open_slurm(); !opened.ok()) return opened;
+    std::unique_ptr<world::World> slurm = std::move(world_);
+    if (Status opened = open_kubernetes(); !opened.ok()) return opened;
+    std::unique_ptr<world::World> kubernetes = std::move(world_);
+    Result<std::unique_ptr<world::World>> opened =
+        open_leased(options_.leases, options_.slurm, options_.kube, node_names(), std::move(slurm),
+                    std::move(kubernetes), options_.log);
+    if (!opened.ok()) return opened.error();
+    engine_ = "slurm and kubernetes";
+    world_ = std::move(*opened);
+    return {};
   }
 
   Status open_kubernetes_watching() {
@@ -198,11 +216,24 @@ class Server {
     return {};
   }
 
+  Status set_leases(control::ControllerOptions& options) const {
+    if (!shares_nodes()) return {};
+    options.engines = options_.leases.engines;
+    Result<std::vector<lease::LeaseOwner>> owners = parse_first_owners(options_.leases, *machine_);
+    if (!owners.ok()) return owners.error();
+    options.owners = std::move(*owners);
+    Result<std::vector<control::ScheduledMove>> schedule = parse_schedule(options_.leases, *machine_);
+    if (!schedule.ok()) return schedule.error();
+    options.schedule = std::move(*schedule);
+    return {};
+  }
+
   Status open_loop() {
     control::ControllerOptions options;
     options.policy = sched::find_policy("weft")->policy;
     options.tenants = sched::tenants_of(*options_.cluster);
     options.stages = stages_;
+    if (Status leased = set_leases(options); !leased.ok()) return leased;
     if (options_.start_timeout.count() > 0) options.start_timeout = options_.start_timeout;
     Result<std::unique_ptr<world::ControlLoop>> opened =
         world::ControlLoop::open(machine_, std::move(options), *store_, *world_);
@@ -222,6 +253,7 @@ class Server {
     if (options_.watch) api.watched = world_.get();
     api.log_directory = options_.state_directory + "/engine/logs";
     api.containers = options_.engine == Engine::kubernetes;
+    api.engines = options_.leases.engines;
     api.logs = logs_;
     api_ = std::make_unique<Api>(*loop_, *store_, options_.cluster, std::move(api));
     api_->facts().version = options_.version;

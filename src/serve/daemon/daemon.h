@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "model/cluster.h"
 #include "serve/daemon/kube_engine.h"
+#include "serve/daemon/lease_options.h"
 #include "serve/daemon/slurm_engine.h"
 
 namespace weft::serve {
@@ -27,6 +28,7 @@ struct ServeOptions {
   bool watch = false;               // the engine schedules; of engines slurm and kubernetes
   std::vector<std::string> enable;  // STAGE or STAGE:GROUP, in watch mode
   bool cgroups = true;              // of engine local
+  LeaseSettings leases;             // with two engines; `engine` is the first of them
   SlurmSettings slurm;
   KubeSettings kube;
   Duration start_timeout{};                      // 0: the controller's default

@@ -45,6 +45,25 @@ Result<std::vector<std::string>> find_slurm_steps(const std::string& proc) {
   return steps;
 }
 
+// A step listens on the socket NODE_JOB.STEP in its slurmd's spool directory; a socket in the list has a process.
+Result<std::vector<std::string>> find_spool_steps(const std::string& proc, const std::string& spool) {
+  const std::string path = proc + "/net/unix";
+  const Result<std::string> text = read_file(path, 64U << 20U);
+  if (!text.ok()) return text.error();
+  std::set<std::string> steps;
+  for (const std::string_view line : split_lines(*text)) {
+    const std::size_t at = line.find(' ' + spool + '/');
+    if (at == std::string_view::npos) continue;
+    const std::string_view name = line.substr(at + spool.size() + 2);
+    const std::size_t dot = name.rfind('.');
+    const std::size_t mark = name.rfind('_');
+    if (dot == std::string_view::npos || mark == std::string_view::npos || mark > dot) continue;
+    if (!is_number(name.substr(mark + 1, dot - mark - 1)) || !is_number(name.substr(dot + 1))) continue;
+    steps.insert(fmt::format("step {} of Slurm", name.substr(mark + 1)));
+  }
+  return std::vector<std::string>(steps.begin(), steps.end());
+}
+
 // Pods with GPUs by the kubelet's file. No file: the kubelet has never given out a device here.
 Result<std::set<std::string>> find_gpu_pods(const std::string& path) {
   std::error_code problem;
@@ -96,7 +115,8 @@ Result<std::vector<std::string>> list_pod_cgroups(const std::string& root) {
 }  // namespace
 
 Result<NodeSteps> find_node_steps(const StepQuery& query) {
-  const Result<std::vector<std::string>> steps = find_slurm_steps(query.proc);
+  const Result<std::vector<std::string>> steps =
+      query.spool.empty() ? find_slurm_steps(query.proc) : find_spool_steps(query.proc, query.spool);
   if (!steps.ok()) return steps.error();
   const Result<std::set<std::string>> pods = find_gpu_pods(query.kubelet);
   if (!pods.ok()) return pods.error();

@@ -14,6 +14,8 @@ struct StepQuery {
   // Which pod has which devices, as the kubelet keeps it; the entries of ended pods stay until the next allocation.
   std::string kubelet = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
   std::string cgroups = "/sys/fs/cgroup";  // what of those pods still exists
+  // SlurmdSpoolDir: only the steps of the slurmd with this directory count, for several slurmd on one machine. "": all.
+  std::string spool{};
 };
 
 struct NodeSteps {

@@ -43,6 +43,26 @@ TEST_F(NodeStepsTest, CountsStepsOfSlurm) {
   EXPECT_EQ(found->text, "slurmstepd: [77.0], slurmstepd: [77.batch]");
 }
 
+// Several slurmd on one machine: their steps listen in different directories.
+TEST_F(NodeStepsTest, CountsStepsOfOneSlurmdByTheirSockets) {
+  process("4711", "slurmstepd: [77.batch]");
+  query.spool = "/var/spool/n1";
+  EXPECT_FALSE(find_node_steps(query).ok()) << "what cannot be read is no idle node";
+  fs::create_directories(folder / "proc/net");
+  std::ofstream(folder / "proc/net/unix")
+      << "Num       RefCount Protocol Flags    Type St Inode Path\n"
+         "0000: 00000002 00000000 00010000 0001 01 20001 /var/spool/n1/n1_77.4294967291\n"
+         "0000: 00000002 00000000 00010000 0001 01 20002 /var/spool/n1/n1_77.0\n"
+         "0000: 00000003 00000000 00000000 0001 03 20003 /var/spool/n1/n1_77.0\n"
+         "0000: 00000002 00000000 00010000 0001 01 20004 /var/spool/n10/n10_78.0\n"
+         "0000: 00000002 00000000 00010000 0001 01 20005 /var/spool/n1/conf-cache\n"
+         "0000: 00000002 00000000 00010000 0001 01 20006\n";
+  const Result<NodeSteps> found = find_node_steps(query);
+  ASSERT_TRUE(found.ok()) << found.error().text();
+  EXPECT_EQ(found->slurm, 2U);
+  EXPECT_EQ(found->text, "step 77.0 of Slurm, step 77.4294967291 of Slurm");
+}
+
 // As a kubelet 1.20 writes it.
 TEST_F(NodeStepsTest, CountsPodsWithGpusThatStillExist) {
   checkpoint(

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "kube/json_fields.h"
 #include "world/core/rank_environment.h"
+#include "world/kube/node_taint.h"
 
 namespace weft::world {
 
@@ -423,43 +424,13 @@ void KubeWorld::handle(const control::QueryInventory& command) {
   emit(std::move(inventory));
 }
 
-// Only our own taint of this session is added or removed; the node's other taints stay as they are.
-Status KubeWorld::set_taint(const std::string& node, const std::string& value, bool wanted) {
-  constexpr int kRounds = 5;
-  for (int round = 1;; ++round) {
-    Result<Value> object = client_.get(kube::kNodes, {"", node});
-    if (!object.ok()) return object.error();
-    Value taints = Value::list();
-    bool has = false;
-    for (const Value& taint : kube::list(*object, {"spec", "taints"})) {
-      const bool session = kube::raw_text(taint, {"key"}) == kSessionTaint;
-      const bool ours = session && kube::raw_text(taint, {"value"}) == value;
-      // A node has one taint per key and effect: that of another owner stays, and ours is not added.
-      has = has || session;
-      if (!ours || wanted) taints.add(taint);
-      if (ours && wanted) return {};
-    }
-    if (wanted && has) return {};
-    if (!wanted && taints.items().size() == kube::list(*object, {"spec", "taints"}).size()) return {};
-    if (wanted) {
-      taints.add(Value::map({{"key", Value(kSessionTaint)}, {"value", Value(value)}, {"effect", Value("NoSchedule")}}));
-    }
-    // With the version that was read: a taint that appeared meanwhile is not lost.
-    Value patch = Value::map();
-    patch["metadata"].set("resourceVersion", Value(kube::raw_text(*object, {"metadata", "resourceVersion"})));
-    patch["spec"].set("taints", std::move(taints));
-    const Result<Value> changed = client_.patch(kube::kNodes, {"", node}, patch);
-    if (changed.ok()) return {};
-    if (changed.error().code != ErrorCode::conflict || round == kRounds) return changed.error();
-  }
-}
-
 void KubeWorld::handle(const control::CordonNode& command) {
   if (index_of(command.node) >= options_.pods.nodes.size()) {
     return reply(command.operation, ReplyKind::permanent, fmt::format("there is no node {}", index_of(command.node)));
   }
   const std::string& node = options_.pods.nodes.at(index_of(command.node));
-  const Status set = set_taint(node, taint_value(options_.pods.engine, command.session), command.cordon);
+  const Status set =
+      set_taint(client_, node, kSessionTaint, taint_value(options_.pods.engine, command.session), command.cordon);
   if (!set.ok()) return reply_error(command.operation, set.error());
   reply(command.operation, ReplyKind::accepted);
   const Result<Value> object = client_.get(kube::kNodes, {"", node});

@@ -98,7 +98,6 @@ class KubeWorld final : public World {
   [[nodiscard]] Status bind(const Value& pod, const std::string& node);
   void fail_start(control::OperationId operation, const std::vector<Value>& pods, const Error& error);
   void report_unseen(const control::AttemptName& name, sched::NodeId node);
-  [[nodiscard]] Status set_taint(const std::string& node, const std::string& value, bool wanted);
   [[nodiscard]] Status stop_pod(const Value& pod, Duration grace);
 
   [[nodiscard]] std::optional<sched::NodeId> find_node(const std::string& name) const;

@@ -1,4 +1,4 @@
-#include "world/slurm/call_queue.h"
+#include "world/core/work_queue.h"
 
 #include <pthread.h>
 
@@ -6,7 +6,7 @@
 
 namespace weft::world {
 
-CallQueue::CallQueue(std::shared_ptr<SlurmClient> client, std::size_t threads) : client_(std::move(client)) {
+WorkQueue::WorkQueue(std::size_t threads) {
   // Signals are the owner's.
   sigset_t all;
   sigset_t before;
@@ -16,18 +16,16 @@ CallQueue::CallQueue(std::shared_ptr<SlurmClient> client, std::size_t threads) :
   (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-CallQueue::~CallQueue() {
-  if (threads_.empty()) return;
+WorkQueue::~WorkQueue() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
   }
-  client_->stop();
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void CallQueue::push(Call call) {
+void WorkQueue::push(Call call) {
   ++open_;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -36,7 +34,7 @@ void CallQueue::push(Call call) {
   changed_.notify_all();
 }
 
-void CallQueue::run() {
+void WorkQueue::run() {
   for (;;) {
     Call call;
     {
@@ -46,17 +44,17 @@ void CallQueue::run() {
       call = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    std::function<void()> then = call(*client_);
+    std::function<void()> then = call();
     const std::lock_guard<std::mutex> lock(mutex_);
     ended_.push_back(std::move(then));
   }
 }
 
-void CallQueue::collect() {
+void WorkQueue::collect() {
   if (threads_.empty()) {
     std::deque<Call> calls;
     std::swap(calls, waiting_);
-    for (Call& call : calls) ended_.push_back(call(*client_));
+    for (Call& call : calls) ended_.push_back(call());
   }
   std::deque<std::function<void()>> ended;
   {
