@@ -129,9 +129,10 @@ TEST_F(TwoEnginesTest, RandomMovesLoseNoJobAndShareNoNode) {
   std::vector<std::string> jobs;
   const char* engines[] = {"slurm", "kubernetes"};
   for (int round = 0; round < rounds; ++round) {
-    for (const char* engine : engines) jobs.push_back(hold(engine, std::to_string(random.below(4))));
+    for (const char* each : engines) jobs.push_back(hold(each, std::to_string(random.below(4))));
     const int node = static_cast<int>(random.below(4));
-    move(node_name(node), engines[random.below(2)], random.below(2) == 0);
+    const char* engine = engines[random.below(2)];
+    move(node_name(node), engine, random.below(2) == 0);
     if (random.below(4) == 0) {
       stop_server(SIGKILL);
       start_both({"--first-owner", "kubernetes:" + node_name(2) + "," + node_name(3)});

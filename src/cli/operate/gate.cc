@@ -281,7 +281,7 @@ std::vector<Command> gate_commands() {
       "the start of the container, if the container has a GPU and the node is not leased to Kubernetes. `stop` notes "
       "that it has ended. `weft gate script` prints the hooks for CRI-O; containerd takes the same two hooks in the "
       "base_runtime_spec of the runtime."};
-  hook.examples = {{"weft gate hook create < state.json", "Before a container starts"}};
+  hook.examples = {{"weft gate hook create", "As a container runtime runs it, with the state on standard input"}};
   hook.arguments = {{.name = "STAGE", .help = "when", .choices = choices_named({"create", "stop"})}};
   hook.options = {device_option(), gate_option()};
   hook.run = run_hook;
