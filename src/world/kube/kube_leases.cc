@@ -73,6 +73,7 @@ Result<std::vector<control::NodeUse>> KubeLeases::list() {
                                  kMaxShown);
   }
   std::vector<control::NodeUse> list;
+  list.reserve(uses.size());
   for (auto& [id, use] : uses) list.push_back(std::move(use));
   return list;
 }

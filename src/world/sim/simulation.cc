@@ -18,7 +18,6 @@ namespace {
 using control::JobNumber;
 using control::JobState;
 using control::Record;
-using control::RecordKind;
 using control::Request;
 using control::RequestKind;
 

@@ -49,6 +49,7 @@ Result<std::vector<control::NodeUse>> SlurmLeases::list() {
     }
   }
   std::vector<control::NodeUse> list;
+  list.reserve(uses.size());
   for (auto& [id, use] : uses) list.push_back(std::move(use));
   return list;
 }
