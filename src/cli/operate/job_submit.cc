@@ -37,6 +37,7 @@ Exit run_submit(Context& context) {
   Value body = Value::map();
   body.set("text", *text).set("name", path == "-" ? "standard input" : path).set("directory", directory);
   if (arguments.has("account")) body.set("tenant", arguments.value("account"));
+  if (arguments.has("container")) body.set("image", arguments.value("container"));
   const std::string key = arguments.has("key") ? arguments.value("key") : new_key();
   const ServerClient client(context);
   const Result<serve::HttpResponse> response = client.post("/v1/jobs", write_json_line(body), key, kRetry);
@@ -72,6 +73,10 @@ Command job_submit_command() {
   command.arguments = {{.name = "FILE", .help = "file to submit; - for standard input", .hint = Hint::file}};
   command.options = {
       {.name = "account", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
+      {.name = "container",
+       .value = "IMAGE",
+       .help = "container image to run in, on Slurm by Apptainer",
+       .fallback = "the file's"},
       {.name = "directory", .value = "DIR", .help = "working directory of the job", .fallback = "the current one"},
       {.name = "key",
        .value = "TEXT",

@@ -17,6 +17,7 @@
 #include "serve/api/log_source.h"
 #include "serve/api/views.h"
 #include "serve/http/responder.h"
+#include "serve/submit/submission.h"
 #include "store/store.h"
 #include "world/core/control_loop.h"
 
@@ -33,9 +34,9 @@ inline constexpr const char* kModeHeader = "weft-mode";
 struct ApiOptions {
   std::uint32_t server_uid = 0;
   const world::World* watched = nullptr;  // watch mode: the engine whose jobs are shown
-  bool containers = false;                // the engine runs jobs in container images
-  std::string log_directory;              // of the engine: JOB.ATTEMPT.TASK.log
-  LogSource* logs = nullptr;              // of an engine that keeps the output elsewhere; must outlive the API
+  ContainerRuntime containers = ContainerRuntime::none;
+  std::string log_directory;  // of the engine: JOB.ATTEMPT.TASK.log
+  LogSource* logs = nullptr;  // of an engine that keeps the output elsewhere; must outlive the API
 };
 
 // A request in the course of its handling.

@@ -63,11 +63,13 @@ void Api::enqueue(const ApiCall& call, control::Request request) {
 }
 
 void Api::submit_job(const ApiCall& call) {
-  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant"});
+  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant", "image"});
   if (!fields) return;
   const std::string name = value_of(*fields, "name");
   const std::string directory = value_of(*fields, "directory");
+  const std::string image = value_of(*fields, "image");
   if (!is_acceptable(call, "name", name, 4096) || !is_acceptable(call, "directory", directory, 4096) ||
+      !is_acceptable(call, "image", image, 4096) ||
       !is_acceptable(call, "the Idempotency-Key", call.request.idempotency_key, kMaxKey)) {
     return;
   }
@@ -87,7 +89,8 @@ void Api::submit_job(const ApiCall& call) {
                             call.caller.user,
                             directory.empty() ? "/" : directory,
                             value_of(*fields, "tenant"),
-                            options_.containers};
+                            options_.containers,
+                            image};
   std::optional<control::JobSpec> spec =
       read_submission(sources, file, *cluster_, loop_.controller().state().machine(), submitter, diagnostics);
   if (!spec) {
