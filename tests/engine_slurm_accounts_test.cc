@@ -114,5 +114,65 @@ TEST_F(EngineSlurmAccounts, SlurmrestdHangs) {
   wait_for_history("slurmrestd answers again");
 }
 
+// weft accounts against slurmdbd: the plan, its execution, a plan that is out of date, and what others have made.
+constexpr const char* kQuotas =
+    "  - {name: team-b, priority: high, quota: {gpus: 16, cpus: 96, memory: 6400000MiB}}\n"
+    "priorities:\n  - {name: low, value: 100, preemptible: true}\n  - {name: high, value: 1000}\n";
+
+TEST_F(EngineSlurmAccounts, AccountsArePlannedAndApplied) {
+  const auto accounts = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "accounts");
+    words.insert(words.begin() + 2, {file("cluster.yaml"), "--slurm-conf", file("slurm.conf")});
+    return weft(words);
+  };
+  const auto plan_id = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "plan");
+    words.insert(words.end(), {"-o", "json"});
+    return json::parse(accounts(words).out)["accounts"]["plan"].get<std::string>();
+  };
+  const auto list = [&](const std::string& what, const std::string& columns) {
+    return slurm({"sacctmgr", "-nP", "list", what, "format=" + columns});
+  };
+  lab_->put("cluster.yaml", cluster(16) + kQuotas);
+  lab_->put("users", "# account user\nteam-b root\n");
+  const std::string before = list("assoc", "cluster,account,user,grptres,qos") + list("qos", "name,priority");
+  const auto planned = accounts({"plan", "--users", file("users")});
+  EXPECT_EQ(planned.code, 1) << planned.err;
+  EXPECT_THAT(planned.out, HasSubstr("mem=6400000M"));
+  EXPECT_EQ(list("assoc", "cluster,account,user,grptres,qos") + list("qos", "name,priority"), before);
+  // Nothing without a plan that was shown, or with one that is out of date.
+  EXPECT_EQ(accounts({"apply", "--users", file("users")}).code, 4);
+  const std::string old = plan_id({"--users", file("users")});
+  slurm({"sacctmgr", "-i", "-Q", "add", "qos", "low", "priority=7"});
+  const auto refused = accounts({"apply", "--users", file("users"), "--plan-id", old});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, HasSubstr("out of date"));
+  EXPECT_EQ(contains(list("assoc", "account"), "team-b"), false);
+  const auto applied = accounts({"apply", "--users", file("users"), "--plan-id", plan_id({"--users", file("users")})});
+  EXPECT_EQ(applied.code, 0) << applied.out << applied.err;
+  EXPECT_THAT(list("qos", "name,priority,preempt,preemptmode"), HasSubstr("high|1000|low|requeue"));
+  EXPECT_THAT(list("qos", "name,priority"), HasSubstr("low|100\n"));
+  EXPECT_THAT(list("assoc", "account,user,grptres,qos,defaultqos"),
+              HasSubstr("team-b||cpu=96,gres/gpu=16,mem=6250G|high,low|high\nteam-b|root|"));
+  const auto again = accounts({"plan", "--users", file("users")});
+  EXPECT_EQ(again.code, 0) << again.out << again.err;
+  // What the file no longer has: only what weft created goes, and no account with a user.
+  slurm({"sacctmgr", "-i", "-Q", "add", "account", "others", "cluster=lab"});
+  lab_->put("cluster.yaml", cluster(16) + "  - {name: team-c}\n");
+  EXPECT_EQ(accounts({"apply", "--plan-id", plan_id({})}).code, 0);
+  lab_->put("cluster.yaml", cluster(16));
+  EXPECT_EQ(accounts({"plan"}).code, 0);
+  EXPECT_EQ(accounts({"apply", "--prune", "--plan-id", plan_id({"--prune"})}).code, 0);
+  const std::string left = list("assoc", "account,user");
+  EXPECT_THAT(left, HasSubstr("others|\n"));
+  EXPECT_THAT(left, HasSubstr("team-b|root"));
+  EXPECT_FALSE(contains(left, "team-c")) << left;
+  EXPECT_THAT(list("qos", "name"), HasSubstr("high"));  // team-b uses it
+  // Without slurmdbd nothing is concluded.
+  slurm({"sacctmgr", "-i", "shutdown"});
+  ASSERT_TRUE(Lab::wait(300, [&] { return lab_->run({"sacctmgr", "-n", "list", "cluster"}, 300).code != 0; }));
+  EXPECT_EQ(accounts({"plan"}).code, 5);
+}
+
 }  // namespace
 }  // namespace weft

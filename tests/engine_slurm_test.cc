@@ -238,6 +238,42 @@ TEST_F(EngineSlurm, AnAdministratorCancelsAndDrains) {
 }
 
 // Lists come from slurmrestd; when it is gone they come from squeue and sinfo.
+// Apptainer is not in Debian 12. A stand-in records its arguments and executes the command; it mounts nothing.
+TEST_F(EngineSlurm, JobsRunInContainers) {
+  lab_->put("apptainer", "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + file("calls") +
+                             "\nwhile [ $# -gt 0 ]; do\n  case $1 in\n    exec | --nv) shift ;;\n"
+                             "    --bind | --pwd) shift 2 ;;\n    *) shift; exec \"$@\" ;;\n  esac\ndone\nexit 2\n");
+  ::chmod(file("apptainer").c_str(), 0755);
+  start_server();
+  wait_ready();
+  const std::string head = "job: 1\nname: boxed\ntenant: team-a\nnodes: 2\nrestart: {max_failures: 0}\n";
+  const std::string with =
+      "image: pytorch/pytorch\nenvironment: {PATH: '" + lab_->folder().string() + ":/usr/bin:/bin', GREETING: hello}\n";
+  const std::string good = submit(head + with + "command: [/bin/sh, -c, 'echo $GREETING from rank $RANK']\n");
+  EXPECT_EQ(weft({"job", "wait", good}).code, 0) << weft({"job", "show", good}).out;
+  EXPECT_THAT(weft({"job", "logs", good, "--task", "1"}).out, HasSubstr("hello from rank 1\n"));
+  EXPECT_THAT(contents(file("calls")),
+              HasSubstr("exec --pwd /tmp --nv --bind /tmp docker://pytorch/pytorch /bin/sh -c "));
+  // The exit status is the program's, and so are signals.
+  submit(head + with + "command: [/bin/sh, -c, 'exit 7']\n");
+  wait_for_history("exit status 7");
+  const std::string caught = file("caught-$RANK");
+  const std::string stopped =
+      submit(head + with + "command: [/bin/sh, -c, 'trap \"echo term >" + caught + "; exit 0\" TERM; echo ready >" +
+             file("ready-$RANK") + "; while :; do sleep 0.1; done']\n");
+  while (!std::filesystem::exists(file("ready-0")) || !std::filesystem::exists(file("ready-1"))) pause();
+  EXPECT_EQ(weft({"job", "cancel", stopped}).code, 0);
+  while (!std::filesystem::exists(file("caught-0")) || !std::filesystem::exists(file("caught-1"))) pause();
+  // Without apptainer the program does not run on the host instead.
+  if (lab_->run({"sh", "-c", "command -v apptainer"}).code == 0) return;
+  lab_->put("job.yaml", head + "command: [/bin/sh, -c, 'echo bare >" + file("bare") + "']\n");
+  const ProcessOutcome submitted =
+      weft({"job", "submit", "-q", "--directory", "/tmp", "--container", "docker://a/b", file("job.yaml")});
+  EXPECT_EQ(submitted.code, 0) << submitted.err;
+  wait_for_history("apptainer is not installed, and the job has the image docker://a/b");
+  EXPECT_FALSE(std::filesystem::exists(file("bare")));
+}
+
 TEST_F(EngineSlurm, ListsFromSlurmrestd) {
   WEFT_NEEDS_PROGRAM("slurmrestd");
   const pid_t rest = start_slurmrestd();

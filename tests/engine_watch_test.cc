@@ -238,6 +238,42 @@ TEST_F(EngineWatch, QuarantinesWhereEnabledAndReturnsTheNode) {
   EXPECT_EQ(changes.size(), 2U) << "one drain, one resume";
 }
 
+// With `drain` enabled, on the two ways in which a node fails under a job. Slurm itself requeues the jobs of a node
+// that it sets down: weft finds none left to requeue, and goes on. A node that has lost a GPU is drained by slurmctld,
+// its job runs on, and neither is changed: that drain is not weft's.
+TEST_F(EngineWatch, DrainsWhereEnabled) {
+  const std::string gone = sbatch({"-w", "train002", "--requeue", "-t", "30"});
+  const std::string broken = sbatch({"-w", "train003", "--requeue", "-t", "30"});
+  wait_for_slurm_state(gone, "RUNNING");
+  wait_for_slurm_state(broken, "RUNNING");
+  watch({"--enable", "quarantine", "--enable", "drain"});
+  shorten_slurmd_timeout();
+  // A slurmd of train003 that finds seven GPUs.
+  std::filesystem::create_directories(file("seven"));
+  lab_->put("seven/slurm.conf", contents(file("slurm.conf")));
+  lab_->put("seven/gres.conf", "AutoDetect=off\nName=gpu Type=h100 File=" + file("dev") + "/gpu[0-6]\n");
+  kill_process(slurmds_.at("train003"));
+  slurmds_["train003"] = lab_->start({"slurmd", "-D", "-N", "train003", "-f", file("seven/slurm.conf")});
+  while (!contains(slurm({"sinfo", "-h", "-N", "-n", "train003", "-o", "%E"}), "gres/gpu count")) pause();
+  const std::string drained_by_slurm = shown("node", "train003");
+  while (document({"node", "show", "train003"})["node"].value("health", "") != "fatal") pause();
+
+  kill_process(slurmds_.at("train002"));
+  const auto reason = [&] { return std::string(trim(slurm({"sinfo", "-h", "-N", "-n", "train002", "-o", "%E"}))); };
+  while (!reason().starts_with("weft:1:not-responding:lab-")) pause();
+  // Past quarantine and drain; repair is not enabled.
+  while (proposals().empty() || proposals()[0]["stage"] != "repair") pause();
+  EXPECT_EQ(proposals()[0]["node"], "train002");
+  EXPECT_NE(squeue_field(gone, "%N"), "train002");
+  EXPECT_EQ(squeue_field(broken, "%T %N"), "RUNNING train003");
+  EXPECT_EQ(shown("node", "train003"), drained_by_slurm);
+  std::set<std::string> changes = calls();
+  changes.erase("sinfo --json");
+  changes.erase("squeue --json");
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_THAT(*changes.begin(), StartsWith("scontrol update NodeName=train002 State=DRAIN"));
+}
+
 TEST_F(EngineWatch, AnOutageOfSlurmctldConcludesNothing) {
   const std::string job = sbatch({"-N2", "--exclusive"});
   wait_for_slurm_state(job, "RUNNING");

@@ -2,6 +2,8 @@
 # change. Users are read from an optional file of lines "account user": accounts FILE
 set -eu
 
+# Only what is created gets the description: `weft accounts` never removes anything without it.
+
 # known LIST NAME
 known() { printf '%s\n' "$1" | grep -qxF -e "$2"; }
 
@@ -9,7 +11,11 @@ known() { printf '%s\n' "$1" | grep -qxF -e "$2"; }
 qos() {
   name=$1
   shift
-  if known "$all_qos" "$name"; then change modify qos "$name" set "$@"; else change add qos "$name" "$@"; fi
+  if known "$all_qos" "$name"; then
+    change modify qos "$name" set "$@"
+  else
+    change add qos "$name" description="weft:$cluster" "$@"
+  fi
 }
 
 # account NAME SETTINGS...
@@ -19,7 +25,7 @@ account() {
   if known "$all_accounts" "$name"; then
     change modify account "$name" where cluster="$cluster" set "$@"
   else
-    change add account "$name" cluster="$cluster" "$@"
+    change add account "$name" cluster="$cluster" description="weft:$cluster" "$@"
     all_accounts="$all_accounts
 $name"
   fi

@@ -136,6 +136,7 @@ struct OptionSection {
 [[nodiscard]] std::vector<Command> reservation_commands();
 [[nodiscard]] std::vector<Command> gate_commands();
 [[nodiscard]] std::vector<Command> lease_commands();
+[[nodiscard]] std::vector<Command> accounts_commands();
 [[nodiscard]] Command queue_command();
 [[nodiscard]] Command status_command();
 [[nodiscard]] Command watch_command();

@@ -38,6 +38,7 @@ Exit run_submit(Context& context) {
   body.set("text", *text).set("name", path == "-" ? "standard input" : path).set("directory", directory);
   if (arguments.has("engine")) body.set("engine", arguments.value("engine"));
   if (arguments.has("account")) body.set("tenant", arguments.value("account"));
+  if (arguments.has("container")) body.set("image", arguments.value("container"));
   const std::string key = arguments.has("key") ? arguments.value("key") : new_key();
   const ServerClient client(context);
   const Result<serve::HttpResponse> response = client.post("/v1/jobs", write_json_line(body), key, kRetry);
@@ -78,6 +79,10 @@ Command job_submit_command() {
        .help = "what runs the job, if the server has two engines",
        .fallback = "the server's first",
        .choices = choices_named({"local", "slurm", "kubernetes"})},
+      {.name = "container",
+       .value = "IMAGE",
+       .help = "container image to run in, on Slurm by Apptainer",
+       .fallback = "the file's"},
       {.name = "directory", .value = "DIR", .help = "working directory of the job", .fallback = "the current one"},
       {.name = "key",
        .value = "TEXT",

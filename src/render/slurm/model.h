@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "render/core/target.h"
+#include "render/slurm/accounts.h"
 
 namespace weft::render::slurm_render {
 
@@ -126,6 +127,8 @@ class SettingsText {
  private:
   std::string text_;
 };
+
+[[nodiscard]] SlurmAccountsSpec accounts_of(const SlurmModel& model);
 
 void add_slurm_conf(const SlurmModel& model, FileSink& sink);
 void add_gres_conf(const SlurmModel& model, FileSink& sink);

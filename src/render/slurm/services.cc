@@ -2,10 +2,9 @@
 // REST daemon, and the script that creates keys. None of them contains a secret.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/asset.h"
 #include "base/shell_quote.h"
+#include "render/slurm/accounts.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -140,83 +139,40 @@ void add_keys_script(const SlurmModel& model, FileSink& sink) {
 
 // ---- accounts ----
 
-// Slurm also counts MIG instances as GPUs: with both in a quota, each is limited by its own type.
-std::string limits_of(const SlurmModel& model, const model::TenantSpec& tenant) {
-  const model::QuotaSpec& quota = tenant.quota.value;
-  std::vector<std::string> tres;
-  const bool mig = !quota.mig->empty();
-  if (quota.gpus.has_value() && !mig) tres.push_back(fmt::format("gres/gpu={}", quota.gpus.value));
-  if (quota.gpus.has_value() && mig) {
-    for (const std::string& type : model.gpu_types()) {
-      const bool profile =
-          std::any_of(quota.mig->begin(), quota.mig->end(), [&](const auto& entry) { return entry.first == type; });
-      if (!profile) tres.push_back(fmt::format("gres/gpu:{}={}", type, quota.gpus.value));
-    }
-  }
-  const std::vector<std::string> types = model.gpu_types();
-  for (const auto& [profile, count] : quota.mig.value) {
-    if (std::find(types.begin(), types.end(), profile) == types.end()) continue;
-    tres.push_back(fmt::format("gres/gpu:{}={}", profile, count.value));
-  }
-  if (quota.cpus.has_value()) tres.push_back(fmt::format("cpu={}", quota.cpus.value));
-  if (quota.memory.has_value()) tres.push_back(fmt::format("mem={}M", quota.memory->count() >> 20));
-  return fmt::format("{}", fmt::join(tres, ","));
-}
-
-// A tenant may use its own class and the preemptible ones below it.
-std::string qos_of(const SlurmModel& model, const model::TenantSpec& tenant) {
-  std::string list;
-  std::int64_t own = -1;
-  for (const model::PrioritySpec& priority : model.spec().priorities.value) {
-    if (tenant.priority.has_value() && priority.name->text == tenant.priority.value) own = priority.value.value;
-  }
-  for (std::size_t i = 0; i < model.qos().size(); ++i) {
-    const model::PrioritySpec& priority = model.spec().priorities.value[i];
-    const bool same = tenant.priority.has_value() && priority.name->text == tenant.priority.value;
-    const bool below = priority.preemptible.value && (own < 0 || priority.value.value < own);
-    if (!same && !below) continue;
-    list += (list.empty() ? "" : ",") + model.qos()[i].name;
-  }
-  return list;
-}
-
-std::string qos_commands(const SlurmModel& model) {
+std::string qos_commands(const SlurmAccountsSpec& spec) {
   std::string text;
-  std::vector<Qos> rising = model.qos();  // each lists those below it
-  std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
-  for (const Qos& qos : rising) {
+  for (const SlurmQosSpec& qos : spec.qos) {
     text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_quote(qos.name),
-                        qos.priority, model.grace_seconds());
+                        qos.priority, spec.grace_seconds);
     text += qos.preempts.empty() ? "\n" : fmt::format(" preempt={}\n", fmt::join(qos.preempts, ","));
   }
   return text;
 }
 
-std::string account_commands(const SlurmModel& model) {
+std::string account_commands(const SlurmAccountsSpec& spec) {
   std::string text;
-  for (const model::TenantSpec& tenant : model.spec().tenants.value) {
-    text += "account " + shell_quote(tenant.name->text) + " fairshare=1";
-    if (const std::string list = qos_of(model, tenant); !list.empty()) text += " qos=" + list;
-    std::string usual = tenant.priority.has_value() ? tenant.priority.value : std::string();
-    for (std::size_t i = 0; i < model.qos().size(); ++i) {
-      if (model.spec().priorities.value[i].name->text == usual) text += " defaultqos=" + model.qos()[i].name;
-    }
+  for (const SlurmAccountSpec& account : spec.accounts) {
+    text += "account " + shell_quote(account.name) + " fairshare=1";
+    if (!account.qos.empty()) text += fmt::format(" qos={}", fmt::join(account.qos, ","));
+    if (!account.default_qos.empty()) text += " defaultqos=" + account.default_qos;
     text += "\n";
   }
   return text;
 }
 
-std::string quotas_of(const SlurmModel& model) {
+std::string quotas_of(const SlurmAccountsSpec& spec) {
   std::string text;
-  for (const model::TenantSpec& tenant : model.spec().tenants.value) {
-    if (const std::string limits = limits_of(model, tenant); !limits.empty())
-      text += fmt::format("account {} grptres={}\n", shell_quote(tenant.name->text), limits);
+  for (const SlurmAccountSpec& account : spec.accounts) {
+    std::vector<std::string> limits;
+    for (const auto& [tres, value] : account.limits) limits.push_back(tres + "=" + value);
+    if (!limits.empty())
+      text += fmt::format("account {} grptres={}\n", shell_quote(account.name), fmt::join(limits, ","));
   }
-  if (text.empty() || !model.has_gpus()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
+  if (text.empty() || spec.gpu_types.empty()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
   std::string before =
       "\n" + commented("Quotas. They refer to GPU types, which slurmctld registers at its first start.");
   before += "tres=$(sacctmgr -n -P list tres format=type,name)\n";
-  for (const std::string& type : model.gpu_types()) {
+  for (const std::string& type : spec.gpu_types) {
     before += fmt::format(
         "case $tres in *{0}*) ;; *) echo \"gres/{0} is not registered yet: start slurmctld and rerun this script\" "
         ">&2; "
@@ -238,12 +194,13 @@ void add_services(const SlurmModel& model, FileSink& sink) {
 }
 
 void add_accounts(const SlurmModel& model, FileSink& sink) {
+  const SlurmAccountsSpec spec = accounts_of(model);
   std::string text =
       "#!/bin/sh\n" + commented(heading(model.input().cluster, "Accounts, QoS and quotas in Slurm's database."));
-  text += fill_template(asset<"render/slurm/accounts.sh">(), {{"CLUSTER", shell_quote(model.cluster_name())},
-                                                              {"QOS", qos_commands(model)},
-                                                              {"ACCOUNTS", account_commands(model)},
-                                                              {"QUOTAS", quotas_of(model)}});
+  text += fill_template(asset<"render/slurm/accounts.sh">(), {{"CLUSTER", shell_quote(spec.cluster)},
+                                                              {"QOS", qos_commands(spec)},
+                                                              {"ACCOUNTS", account_commands(spec)},
+                                                              {"QUOTAS", quotas_of(spec)}});
   RenderedFile file = controller_file("accounts", std::move(text));
   file.device = model.spec().control_plane->pool.value;
   file.consumer = "sacctmgr";

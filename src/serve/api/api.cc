@@ -20,7 +20,7 @@ const std::vector<Api::Route>& Api::table() {
       {{"GET", "/v1/server", "the server: cluster, journal, counts"}, &Api::get_server},
       {{"GET", "/v1/jobs", "jobs; ?all=1 with those that ended, ?user=, ?state=, ?limit="}, &Api::get_jobs},
       {{"POST", "/v1/jobs",
-        "submit: {\"text\", \"name\", \"directory\", \"tenant\"}; Idempotency-Key makes it repeatable"},
+        "submit: {\"text\", \"name\", \"directory\", \"tenant\", \"image\"}; Idempotency-Key makes it repeatable"},
        &Api::submit_job,
        false,
        true},

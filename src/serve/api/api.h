@@ -17,6 +17,7 @@
 #include "serve/api/log_source.h"
 #include "serve/api/views.h"
 #include "serve/http/responder.h"
+#include "serve/submit/submission.h"
 #include "store/store.h"
 #include "world/core/control_loop.h"
 
@@ -32,8 +33,8 @@ inline constexpr const char* kModeHeader = "weft-mode";
 
 struct ApiOptions {
   std::uint32_t server_uid = 0;
-  const world::World* watched = nullptr;   // watch mode: the engine whose jobs are shown
-  bool containers = false;                 // the engine runs jobs in container images
+  const world::World* watched = nullptr;  // watch mode: the engine whose jobs are shown
+  ContainerRuntime containers = ContainerRuntime::none;
   std::vector<lease::LeaseOwner> engines;  // that share the nodes; empty: there is one
   std::string log_directory;               // of the engine: JOB.ATTEMPT.TASK.log
   LogSource* logs = nullptr;               // of an engine that keeps the output elsewhere; must outlive the API

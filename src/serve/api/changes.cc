@@ -63,11 +63,13 @@ void Api::enqueue(const ApiCall& call, control::Request request) {
 }
 
 void Api::submit_job(const ApiCall& call) {
-  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant", "engine"});
+  const std::optional<BodyFields> fields = body_of(call, {"text", "name", "directory", "tenant", "engine", "image"});
   if (!fields) return;
   const std::string name = value_of(*fields, "name");
   const std::string directory = value_of(*fields, "directory");
+  const std::string image = value_of(*fields, "image");
   if (!is_acceptable(call, "name", name, 4096) || !is_acceptable(call, "directory", directory, 4096) ||
+      !is_acceptable(call, "image", image, 4096) ||
       !is_acceptable(call, "the Idempotency-Key", call.request.idempotency_key, kMaxKey)) {
     return;
   }
@@ -84,8 +86,11 @@ void Api::submit_job(const ApiCall& call) {
   if (!engine) return call.responder.respond(problem(400, fmt::format("{} is not an engine", in_backticks(named))));
   if (!named.empty() && options_.engines.empty())
     return call.responder.respond(problem(400, "engine: this server has one engine"));
-  bool containers = options_.containers;
-  if (!options_.engines.empty() && !named.empty()) containers = *engine == lease::LeaseOwner::kubernetes;
+  ContainerRuntime containers = options_.containers;
+  if (!options_.engines.empty() && !named.empty()) {
+    containers =
+        *engine == lease::LeaseOwner::kubernetes ? ContainerRuntime::kubernetes : ContainerRuntime::apptainer;
+  }
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add(name.empty() ? "job" : name, value_of(*fields, "text"));
@@ -94,7 +99,8 @@ void Api::submit_job(const ApiCall& call) {
                             call.caller.user,
                             directory.empty() ? "/" : directory,
                             value_of(*fields, "tenant"),
-                            containers};
+                            containers,
+                            image};
   std::optional<control::JobSpec> spec =
       read_submission(sources, file, *cluster_, loop_.controller().state().machine(), submitter, diagnostics);
   if (!spec) {

@@ -252,7 +252,8 @@ class Server {
     api.server_uid = ::geteuid();
     if (options_.watch) api.watched = world_.get();
     api.log_directory = options_.state_directory + "/engine/logs";
-    api.containers = options_.engine == Engine::kubernetes;
+    if (options_.engine == Engine::kubernetes) api.containers = ContainerRuntime::kubernetes;
+    if (options_.engine == Engine::slurm) api.containers = ContainerRuntime::apptainer;
     api.engines = options_.leases.engines;
     api.logs = logs_;
     api_ = std::make_unique<Api>(*loop_, *store_, options_.cluster, std::move(api));

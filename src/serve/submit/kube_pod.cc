@@ -323,11 +323,11 @@ std::string find_difference(const KubePod& a, const KubePod& b) {
 void apply_pod(const SubmitContext& context, KubePod pod, std::int64_t processes, JobDraft& draft) {
   if (pod.command.empty()) {
     context.error(pod.command_place,
-                  context.submitter.containers
+                  context.submitter.containers != ContainerRuntime::none
                       ? "the command is only in the image, where weft does not read it"
                       : "the command is only in the image, which is not used: the program runs on the host",
                   "set `command`");
-  } else if (pod.image.has_value() && context.submitter.containers) {
+  } else if (pod.image.has_value() && context.submitter.containers != ContainerRuntime::none) {
     draft.spec.image = pod.image.value;
   } else if (pod.image.has_value()) {
     context.warn(pod.image.place,

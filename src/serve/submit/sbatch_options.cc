@@ -98,6 +98,15 @@ void exclusive(BatchRequest& o, const OptionUse& use) {
   }
   o.draft.exclusive = true;
 }
+// The whole script runs in it, on every node.
+void container_image(BatchRequest& o, const OptionUse& use) {
+  if (o.context.submitter.containers != ContainerRuntime::none) {
+    o.draft.spec.image = use.value;
+  } else if (o.context.submitter.image.empty()) {
+    o.context.warn(use.place, "--container-image: not used: the job runs on the host, not in a container", {},
+                   use.length);
+  }
+}
 void time(BatchRequest& o, const OptionUse& use) {
   const Result<Duration> limit = parse_slurm_time(use.value);
   if (!limit.ok()) return invalid(o, use, limit.error().message);
@@ -229,7 +238,6 @@ constexpr std::string_view kNotSupported = "not supported";
 constexpr std::string_view kPlaces = "not supported: weft chooses the nodes";
 constexpr std::string_view kBinding = "ignored: the tasks of a job are not bound to CPUs";
 constexpr std::string_view kMail = "no mail is sent";
-constexpr std::string_view kImage = "not used: the job runs on the host, not in a container";
 
 // In alphabetical order, but for --no-kill, which depends on --nodes: they are applied in this order.
 constexpr BatchOption kBatchOptions[] = {
@@ -247,7 +255,7 @@ constexpr BatchOption kBatchOptions[] = {
     {"comment", '\0', Takes::value, Treatment::ignored},
     {"constraint", 'C', Takes::value, Treatment::read, constraint},
     {"container", '\0', Takes::value, Treatment::refused, nullptr, "not supported: jobs run on the host"},
-    {"container-image", '\0', Takes::value, Treatment::warned, nullptr, kImage},
+    {"container-image", '\0', Takes::value, Treatment::read, container_image},
     {"container-mounts", '\0', Takes::value, Treatment::refused, nullptr, "not supported: jobs run on the host"},
     {"contiguous", '\0', Takes::nothing, Treatment::refused, nullptr, kPlaces},
     {"core-spec", 'S', Takes::value, Treatment::refused, nullptr, kNotSupported},

@@ -45,6 +45,16 @@ bool check_text(const SubmitContext& context, SubmissionFormat format) {
   return true;
 }
 
+// An image that the submitter asks for is never ignored.
+void set_image(JobDraft& draft, const SubmitContext& context) {
+  const std::string& image = context.submitter.image;
+  if (image.empty()) return;
+  if (context.submitter.containers == ContainerRuntime::none)
+    context.error(draft.place, fmt::format("the image {} cannot be used: the engine runs programs on the host",
+                                           in_backticks(image)));
+  draft.spec.image = image;
+}
+
 std::optional<JobDraft> read_draft(const SubmitContext& context, SubmissionFormat format) {
   switch (format) {
     case SubmissionFormat::sbatch:
@@ -87,6 +97,7 @@ std::optional<control::JobSpec> read_submission(const Sources& sources, FileId f
     CHECK(context.failed(), "a file without a job has an error");
     return std::nullopt;
   }
+  set_image(*draft, context);
   std::optional<control::JobSpec> spec = finish_draft(std::move(*draft), context);
   if (context.failed()) return std::nullopt;
   return spec;

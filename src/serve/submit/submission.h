@@ -26,13 +26,21 @@
 
 namespace weft::serve {
 
+// How the engine runs jobs that have a container image.
+enum class ContainerRuntime : std::uint8_t {
+  none,        // on the host, without it
+  kubernetes,  // in its pods
+  apptainer    // in `apptainer exec`
+};
+
 struct Submitter {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::string user;
-  std::string directory;    // absolute: where the job was submitted, its working directory unless the file sets one
-  std::string tenant;       // takes precedence over the file's; "": the file's
-  bool containers = false;  // the engine runs jobs in container images
+  std::string directory;  // absolute: where the job was submitted, its working directory unless the file sets one
+  std::string tenant;     // takes precedence over the file's; "": the file's
+  ContainerRuntime containers = ContainerRuntime::none;
+  std::string image;  // takes precedence over the file's; "": the file's
 };
 
 enum class SubmissionFormat : std::uint8_t { weft, sbatch, manifest };

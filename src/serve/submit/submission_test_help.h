@@ -63,11 +63,11 @@ struct Submitted {
 };
 
 inline Submitted submit(std::string text, std::string name = "job.txt", std::string tenant = {},
-                        const ExampleCluster& cluster = pod16(), bool containers = false) {
+                        const ExampleCluster& cluster = pod16(), ContainerRuntime containers = ContainerRuntime::none) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add(std::move(name), std::move(text));
-  const Submitter submitter{1000, 100, "ada", "/home/ada/run", std::move(tenant), containers};
+  const Submitter submitter{1000, 100, "ada", "/home/ada/run", std::move(tenant), containers, {}};
   Submitted out;
   out.spec = read_submission(sources, file, *cluster.loaded->cluster, *cluster.machine, submitter, diagnostics);
   out.messages = render_all(diagnostics, sources, false);
@@ -82,7 +82,7 @@ inline Submitted submit(std::string text, std::string name = "job.txt", std::str
 
 // To an engine that runs jobs in containers.
 inline Submitted submit_to_containers(std::string text) {
-  return submit(std::move(text), "job.txt", {}, pod16(), true);
+  return submit(std::move(text), "job.txt", {}, pod16(), ContainerRuntime::kubernetes);
 }
 
 // A file that is refused, and where: "job.txt:3:9: error: ... part".

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "model/job.h"
 #include "serve/submit/draft.h"
@@ -100,14 +101,34 @@ class WeftJobReader {
     if (!words.empty() && words.front().ends_with(".py")) words.insert(words.begin(), "torchrun");
     if (job_.resume.has_value()) words.insert(words.end(), {"--resume_from_checkpoint", job_.resume.value});
     set_command(draft_, std::move(words), job_.gpus_per_node.value);
-    if (job_.image.from_file() && context_.submitter.containers) {
-      draft_.spec.image = job_.image.value;
-    } else if (job_.image.from_file()) {
-      context_.warn(
-          job_.image.place,
-          fmt::format("the image {} is not used: the program runs on the host", in_backticks(job_.image.value)), {},
-          job_.image->size());
+    set_image();
+  }
+
+  void set_image() {
+    const Submitter& submitter = context_.submitter;
+    const bool has_image = job_.image.from_file() || !submitter.image.empty();
+    if (submitter.containers == ContainerRuntime::none) {
+      if (job_.image.from_file() && submitter.image.empty())
+        context_.warn(
+            job_.image.place,
+            fmt::format("the image {} is not used: the program runs on the host", in_backticks(job_.image.value)), {},
+            job_.image->size());
+      return;
     }
+    if (job_.image.from_file()) draft_.spec.image = job_.image.value;
+    if (has_image && submitter.containers == ContainerRuntime::apptainer) set_binds();
+  }
+
+  // Apptainer binds what this variable names. The paths are those of the nodes, inside and outside of the container.
+  void set_binds() {
+    constexpr std::string_view kBind = "APPTAINER_BIND";
+    for (const auto& [name, value] : draft_.spec.environment) {
+      if (name == kBind) return;
+    }
+    std::vector<std::string> binds;
+    for (const model::JobMountSpec& mount : job_.mounts.value)
+      binds.push_back(mount.path.value + (mount.read_only.value ? ":" + mount.path.value + ":ro" : ""));
+    if (!binds.empty()) draft_.spec.environment.emplace_back(kBind, join(binds, ","));
   }
 
   [[nodiscard]] std::vector<std::string> mounted_volumes() const {

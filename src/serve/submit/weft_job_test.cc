@@ -102,6 +102,19 @@ TEST(WeftJob, TheImageIsUsedByAnEngineWithContainers) {
   EXPECT_EQ(submit_to_containers(kJob).job().image, "");  // the engine's
 }
 
+TEST(WeftJob, MountsInAContainerOfApptainer) {
+  const std::string text =
+      kJob + "image: a/b:1\nmounts: [{volume: datasets, path: /data, read_only: true}, {volume: checkpoints}]\n";
+  const auto to_apptainer = [](const std::string& job) {
+    return submit(job, "job.txt", {}, pod16(), ContainerRuntime::apptainer);
+  };
+  EXPECT_EQ(to_apptainer(text).job().image, "a/b:1");
+  EXPECT_EQ(to_apptainer(text).variable("APPTAINER_BIND"), "/data:/data:ro,/checkpoints");
+  EXPECT_EQ(to_apptainer(text + "environment: {APPTAINER_BIND: /x}\n").variable("APPTAINER_BIND"), "/x");
+  EXPECT_EQ(to_apptainer(kJob).variable("APPTAINER_BIND"), "(unset)");
+  EXPECT_EQ(submit_to_containers(text).variable("APPTAINER_BIND"), "(unset)");
+}
+
 TEST(WeftJob, OverridesTheTenant) {
   EXPECT_EQ(submit(kJob + "tenant: other\n", "job.txt", "team-alpha").job().shape.tenant, "team-alpha");
   EXPECT_FALSE(submit(kJob, "job.txt", "team-beta").spec.has_value());  // may not use the partition

@@ -203,14 +203,19 @@ KubeFinding judge_kube_node(const Value& node) {
       return {Health::fatal, "Kubernetes: unreachable"};
   }
   bool ready = false;
+  std::string not_ready;
   for (const Value& condition : kube::list(node, {"status", "conditions"})) {
     const std::string type = kube::raw_text(condition, {"type"});
     const bool holds = kube::raw_text(condition, {"status"}) == "True";
     if (type == "Ready") ready = holds;
+    // Unknown is not a statement of the kubelet: it is silent, and the node gets a taint for that.
+    if (type == "Ready" && kube::raw_text(condition, {"status"}) == "False")
+      not_ready = "Kubernetes: not ready: " + printable(kube::raw_text(condition, {"message"}), kMaxShownText);
     if (holds && (type == "KernelDeadlock" || type == "ReadonlyFilesystem"))
       return {Health::fatal, fmt::format("Kubernetes: {}: {}", type,
                                          printable(kube::raw_text(condition, {"message"}), kMaxShownText))};
   }
+  if (!not_ready.empty()) return {Health::fatal, not_ready, true};
   const std::uint32_t capacity = milli_of(node, {"status", "capacity", kGpuResource}) / 1000;
   const std::uint32_t allocatable = milli_of(node, {"status", "allocatable", kGpuResource}) / 1000;
   if (ready && allocatable < capacity)

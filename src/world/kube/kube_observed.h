@@ -19,11 +19,13 @@ namespace weft::world {
 [[nodiscard]] std::vector<ObservedNode> observe_nodes(const std::vector<const Value*>& nodes,
                                                       const std::vector<const Value*>& pods);
 
-// Fatal is what Kubernetes itself found: the node is unreachable, its device plugin withdrew GPUs, or the node problem
-// detector reports a kernel deadlock or a read-only file system. Healthy: nothing was found.
+// Fatal is what Kubernetes itself found: the node is unreachable, its kubelet says that it is not ready, its device
+// plugin withdrew GPUs, or the node problem detector reports a kernel deadlock or a read-only file system. Healthy:
+// nothing was found.
 struct KubeFinding {
   control::Health health = control::Health::healthy;
   std::string signal;
+  bool must_last = false;  // may pass by itself: counts only if it lasts
 };
 [[nodiscard]] KubeFinding judge_kube_node(const Value& node);
 

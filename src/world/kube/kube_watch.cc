@@ -10,6 +10,7 @@ namespace weft::world {
 namespace {
 
 constexpr Duration kObservePeriod = milliseconds(2'000);
+constexpr Duration kPatience = milliseconds(120'000);  // longer than the restart of a kubelet or a container runtime
 
 // Nothing is removed: objects of earlier attempts may be there.
 KubeOptions keep_everything(KubeOptions options) {
@@ -101,6 +102,8 @@ void KubeWatch::observe() {
   {
     const std::lock_guard lock(mutex_);
     fresh_.problem = current ? std::string() : problem;
+    // What happened meanwhile is not known.
+    if (!current) passing_.clear();
     if (!current || !times_) return;
   }
   if (observed_at_ && now - *observed_at_ < kObservePeriod) return;
@@ -123,7 +126,14 @@ void KubeWatch::observe() {
     cluster = make_observed("Kubernetes", observed, observe_pods(pods), observe_nodes(nodes, pods));
   }
   auto findings = std::make_shared<Findings>();
-  for (const Value* node : nodes) (*findings)[kube::raw_text(*node, {"metadata", "name"})] = judge_kube_node(*node);
+  for (const Value* node : nodes) {
+    const std::string name = kube::raw_text(*node, {"metadata", "name"});
+    KubeFinding finding = judge_kube_node(*node);
+    if (!finding.must_last) passing_.erase(name);
+    const Duration since = finding.must_last ? passing_.try_emplace(name, now).first->second : now;
+    if (finding.must_last && now - since < kPatience) finding = {};
+    (*findings)[name] = std::move(finding);
+  }
   changed_ = false;
   observed_at_ = now;
   const std::lock_guard lock(mutex_);

@@ -45,7 +45,8 @@ class KubeWatch final : public World {
   kube::Reflector nodes_;
   bool changed_ = true;
   std::optional<Duration> observed_at_;
-  Observation observation_;  // of the thread that polls
+  std::map<std::string, Duration> passing_;  // findings that may pass, by node: since when
+  Observation observation_;                  // of the thread that polls
   std::shared_ptr<const Findings> findings_;
   std::vector<control::Event> replies_;
 

@@ -196,6 +196,24 @@ TEST_F(KubeWatchTest, ProposesOnceAndSendsNothing) {
   EXPECT_THAT(api_.changes, ElementsAre());
 }
 
+// The kubelet says itself that it cannot run pods: a restart of the container runtime passes, a broken network does
+// not.
+TEST_F(KubeWatchTest, AKubeletThatStaysNotReadyIsProposed) {
+  json& ready = api_.nodes["n2"]["status"]["conditions"][0];
+  ready = {{"type", "Ready"},
+           {"status", "False"},
+           {"reason", "KubeletNotReady"},
+           {"message", "container runtime network not ready"}};
+  open();
+  turn(60);
+  EXPECT_FALSE(node(2).proposal.has_value());
+  turn(200);
+  ASSERT_TRUE(node(2).proposal.has_value());
+  EXPECT_EQ(node(2).proposal->stage, Stage::quarantine);
+  EXPECT_EQ(node(2).proposal->reason, "Kubernetes: not ready: container runtime network not ready");
+  EXPECT_THAT(api_.changes, ElementsAre());
+}
+
 TEST_F(KubeWatchTest, CordonsOfOthersAreLeftAlone) {
   api_.nodes["n1"]["spec"]["unschedulable"] = true;
   api_.nodes["n1"]["status"]["allocatable"]["nvidia.com/gpu"] = "7";

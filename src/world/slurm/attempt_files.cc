@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kMaxLog = 64U << 10U;
 constexpr std::size_t kMaxText = 200;
 constexpr std::size_t kMaxPlan = 16U << 20U;
+constexpr std::int32_t kNotStarted = 71;  // of the task script
 
 std::string plan_file(const std::string& state, const control::AttemptName& name) {
   return fmt::format("{}/attempts/{}", state, to_text(name));
@@ -121,7 +122,10 @@ Result<PartPlan> load_plan(const std::string& state, const control::AttemptName&
 
 EndRecord parse_srun_log(std::string_view text) {
   constexpr std::string_view kPrefix = "srun: error: ";
+  constexpr std::string_view kOwn = "weft: ";
   for (const std::string_view line : split_lines(text)) {
+    if (line.starts_with(std::string(kOwn) + "rank "))
+      return {std::nullopt, kNotStarted, std::string(line.substr(kOwn.size(), kMaxText))};
     if (!line.starts_with(kPrefix)) continue;
     const std::string_view rest = line.substr(kPrefix.size());
     const std::size_t first = rest.find(": task");

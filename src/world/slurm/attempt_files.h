@@ -36,7 +36,8 @@ struct EndRecord {
   std::string text;                    // "rank 2 on n2: Killed"
 };
 [[nodiscard]] EndRecord read_end(const std::string& state, const control::AttemptName& name);
-// The first message of srun about a failed task: "srun: error: n2: task 2: Killed".
+// The first message about a failed task: of srun, "srun: error: n2: task 2: Killed", or of the task script, which could
+// not start the program: "weft: rank 2 on n2: apptainer is not installed".
 [[nodiscard]] EndRecord parse_srun_log(std::string_view text);
 
 // Removes the records of attempts that ended longer ago, and returns those that are left.

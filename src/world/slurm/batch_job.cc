@@ -96,6 +96,41 @@ std::string quote_all(const std::vector<std::string>& words) {
   return join(quoted, " ");
 }
 
+// As apptainer names images: a file, or a reference to a registry. Enroot separates the registry with "#".
+std::string image_reference(const std::string& image) {
+  if (image.empty() || image.front() == '/' || contains(image, "://") || image.ends_with(".sif")) return image;
+  return "docker://" + replace_all(image, "#", "/");
+}
+
+// Paths that the container gets from its node, at the same place, for --bind. Mounts of a job file are in the variable
+// APPTAINER_BIND of the job.
+std::vector<std::string> container_binds(const StartAttempt& command, const BatchContext& context,
+                                         const std::string& directory) {
+  const control::JobSpec& spec = *command.spec;
+  std::vector<std::string> wanted = spec.checkpoint.volumes;
+  if (directory != "/") wanted.push_back(directory);
+  if (spec.checkpoint.notice == control::CheckpointNotice::file) {
+    const std::string request = checkpoint_request_file(context.state, command.name);
+    wanted.push_back(request.substr(0, request.rfind('/')));
+  }
+  std::vector<std::string> binds;
+  for (std::string& path : wanted) {
+    if (std::find(binds.begin(), binds.end(), path) == binds.end()) binds.push_back(std::move(path));
+  }
+  return binds;
+}
+
+std::string find_bind_problem(const std::vector<std::string>& binds) {
+  for (const std::string& path : binds) {
+    if (path.find_first_of(",:") != std::string_view::npos || std::any_of(path.begin(), path.end(), is_control))
+      return fmt::format(
+          "the path {} cannot be bound into a container: it contains a comma, a colon or a control "
+          "character",
+          path);
+  }
+  return {};
+}
+
 std::string make_script(const StartAttempt& command, const BatchContext& context, const GangLayout& layout,
                         const std::string& directory) {
   EnvironmentContext environment{context.state, {}, context.hosts[index_of(layout.nodes.front())].address};
@@ -109,7 +144,10 @@ std::string make_script(const StartAttempt& command, const BatchContext& context
   for (const auto& [name, value] : variables) assignments.push_back(fmt::format("{}={}", name, value));
   std::vector<std::string> hosts;
   for (const GangLayout::Rank& rank : layout.ranks) hosts.push_back(environment.nodes[index_of(rank.node)]);
-  std::vector<std::string> arguments{directory, std::to_string(command.spec->shape.task.gpus)};
+  const std::string image = image_reference(command.spec->image);
+  const std::string binds = image.empty() ? "" : join(container_binds(command, context, directory), ",");
+  std::vector<std::string> arguments{directory, std::to_string(command.spec->shape.task.gpus),
+                                     batch_log(context.state, command.name), image, binds};
   arguments.insert(arguments.end(), command.spec->command.begin(), command.spec->command.end());
   return fill_template(asset<"world/slurm_batch.sh">(),
                        {{"HOSTS", join(hosts, "\n") + "\n"},
@@ -182,6 +220,10 @@ Result<SlurmSubmission> make_batch_job(const StartAttempt& command, const BatchC
   const std::string home = find_account(spec.uid).home;
   const bool has_home = ::access(home.c_str(), F_OK) == 0;
   const std::string directory = !spec.directory.empty() ? spec.directory : has_home ? home : "/";
+  if (!spec.image.empty()) {
+    std::string problem = find_bind_problem(container_binds(command, context, directory));
+    if (!problem.empty()) return refusal(std::move(problem));
+  }
   job.directory = directory;
   job.output = batch_log(context.state, command.name);
   job.script = make_script(command, context, layout, directory);

@@ -83,6 +83,10 @@ TEST_F(SlurmWorldTest, EndsOfJobs) {
   EXPECT_EQ(describe_end(failed, record, false).code, 137);
   EXPECT_EQ(describe_end(failed, record, false).text, "rank 2 on n2: killed by signal 9");
   EXPECT_EQ(parse_srun_log("srun: error: n0: tasks 0-1: Exited with exit code 7").code, 7);
+  const EndRecord own = parse_srun_log(
+      "weft: rank 3 on n1: apptainer is not installed\nsrun: error: n1: task 3: Exited with exit code 71\n");
+  EXPECT_EQ(own.code, 71);
+  EXPECT_EQ(own.text, "rank 3 on n1: apptainer is not installed");
   EXPECT_FALSE(parse_srun_log("srun: error: : task: \nsrun: error: x").code);
 }
 
