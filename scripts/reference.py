@@ -23,7 +23,7 @@ GROUPS = {
     "Render": ("render", "diff"),
     "Simulate": ("sim",),
     "Schedule": ("sched",),
-    "Operate": ("serve", "status", "job", "node", "gate", "queue", "watch", "drill"),
+    "Operate": ("serve", "status", "job", "node", "gate", "pipeline", "queue", "watch", "drill"),
     "Out of band": ("oob", "rescue"),
     "Catalog, formats and help": ("catalog", "schema", "completion", "man", "help", "version"),
 }

@@ -135,6 +135,7 @@ struct OptionSection {
 [[nodiscard]] std::vector<Command> node_commands();
 [[nodiscard]] std::vector<Command> reservation_commands();
 [[nodiscard]] std::vector<Command> gate_commands();
+[[nodiscard]] std::vector<Command> pipeline_commands();
 [[nodiscard]] Command queue_command();
 [[nodiscard]] Command status_command();
 [[nodiscard]] Command watch_command();
