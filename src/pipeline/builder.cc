@@ -149,6 +149,7 @@ void PipelineBuilder::check_graph() {
     for (const std::string& need : steps[i].needs) {
       if (index_of(need)) continue;
       std::vector<std::string_view> names;
+      names.reserve(steps.size());
       for (const Step& each : steps) names.push_back(each.name);
       error(steps[i].place,
             fmt::format("step {} needs {}, which does not exist", in_backticks(steps[i].name), in_backticks(need)),
@@ -270,6 +271,7 @@ std::string job_name(std::string_view pipeline, std::string_view step) {
 std::vector<std::string> with_outputs(const std::vector<std::string>& words, const std::vector<OutputFile>& outputs) {
   if (outputs.empty()) return words;
   std::vector<std::string> lines;
+  lines.reserve(outputs.size());
   for (const OutputFile& output : outputs) lines.push_back(fmt::format("{} {}", output.name, output.path));
   std::vector<std::string> out{"sh",
                                "-c",

@@ -100,7 +100,8 @@ bool RunState::ended() const {
 }
 
 std::string RunState::key_of(std::string_view step, std::int32_t one_try) const {
-  return fmt::format("pipeline:{}:{}:{}", token, step, one_try);
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& each) { return each.first == step; });
+  return fmt::format("pipeline:{}:{}:{}", token, found - steps.begin(), one_try);
 }
 
 std::string write_run_state(const RunState& state) {

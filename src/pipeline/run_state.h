@@ -54,7 +54,7 @@ struct RunState {
   [[nodiscard]] StepRun* find(std::string_view step);
   [[nodiscard]] const StepRun* find(std::string_view step) const;
   [[nodiscard]] bool ended() const;
-  // The idempotency key of a try.
+  // The idempotency key of a try. By the step's position: a server's keys are short, names of nested steps are not.
   [[nodiscard]] std::string key_of(std::string_view step, std::int32_t one_try) const;
 };
 

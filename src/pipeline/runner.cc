@@ -178,11 +178,12 @@ Status Runner::watch(const Step& step, StepRun& run) {
 void Runner::send_cancel(const Step& step, StepRun& run) {
   const Status canceled = server_of(step).cancel(run.job, fmt::format("pipeline run {}", state_.name));
   if (!canceled.ok() && canceled.error().code != ErrorCode::conflict) {
-    // Asked again in the next round; a server that refuses says so once.
-    (void)is_answer(step, canceled.error());
-    if (silent_[step.engine] == canceled.error().text()) return;
-    silent_[step.engine] = canceled.error().text();
-    return tell(step, "cannot be canceled: " + canceled.error().text());
+    // Asked again in the next round; a refusal is told once.
+    std::string refusal = "cannot be canceled: " + canceled.error().text();
+    if (!is_answer(step, canceled.error()) || run.reason == refusal) return;
+    run.reason = std::move(refusal);
+    changed_ = true;
+    return tell(step, run.reason);
   }
   run.cancel_sent = true;
   changed_ = true;

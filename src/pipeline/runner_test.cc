@@ -64,6 +64,7 @@ class FakeServer final : public JobServer {
   }
   Status cancel(std::uint64_t number, const std::string& /*reason*/) override {
     killer_.before();
+    if (!cancel_problem.empty()) return Error{ErrorCode::refused, cancel_problem, {}};
     if (jobs[number].status.ended()) return Error{ErrorCode::conflict, "the job has already ended", {}};
     ++cancels;
     jobs[number].status.state = "canceled";
@@ -79,6 +80,7 @@ class FakeServer final : public JobServer {
   std::string problem;
   ErrorCode code = ErrorCode::unavailable;
   std::string output_problem;
+  std::string cancel_problem;
   int cancels = 0;
 
  private:
@@ -265,6 +267,29 @@ TEST_F(RunnerTest, ARefusedSubmissionFailsTheStep) {
   round();
   EXPECT_EQ(state_.find("prepare")->state, StepState::failed);
   EXPECT_EQ(state_.find("prepare")->reason, "not accepted: unknown pool");
+}
+
+TEST_F(RunnerTest, KeysAreShortAndDiffer) {
+  RunState state;
+  state.token = std::string(32, 'a');
+  state.steps = {{"a", {}}, {std::string(1000, 'b'), {}}};
+  EXPECT_EQ(state.key_of("a", 1), "pipeline:" + state.token + ":0:1");
+  EXPECT_EQ(state.key_of(std::string(1000, 'b'), 2), "pipeline:" + state.token + ":1:2");
+}
+
+TEST_F(RunnerTest, ARefusedCancelIsToldOnce) {
+  start(kPipeline);
+  round();
+  keeper_.requests = {"prepare"};
+  kube_.cancel_problem = "job 1 belongs to root";
+  round();
+  round();
+  round();
+  EXPECT_EQ(std::count(lines_.begin(), lines_.end(), "prepare: cannot be canceled: job 1 belongs to root"), 1);
+  kube_.cancel_problem.clear();
+  round();
+  round();
+  EXPECT_EQ(state_.find("prepare")->state, StepState::canceled);
 }
 
 // A server with another state directory does not know the job: it may still run, so it is not submitted again.
