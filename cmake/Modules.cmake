@@ -7,7 +7,7 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim kube store world serve cli)
+set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim kube store world serve pipeline cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
 set(WEFT_PLAIN_MODULES design check cli)
@@ -91,6 +91,7 @@ weft_module(serve base model config oob sched lease kube store control world)
   weft_submodule(serve submit)
   weft_submodule(serve api http submit)
   weft_submodule(serve daemon http submit api)
+weft_module(pipeline base model oob)
 weft_module(cli ALL)
   weft_submodule(cli framework)
   weft_submodule(cli about framework)
@@ -99,6 +100,7 @@ weft_module(cli ALL)
   weft_submodule(cli sim framework)
   weft_submodule(cli sched framework)
   weft_submodule(cli operate framework)
+  weft_submodule(cli pipeline framework operate)
 
 weft_module_sources(base SOURCES ${WEFT_ASSETS_SOURCE} LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json
   OpenSSL::Crypto Threads::Threads ZLIB::ZLIB)
@@ -111,6 +113,7 @@ weft_module_sources(kube LINK CURL::libcurl OpenSSL::Crypto)
 weft_module_sources(store LINK weft_sqlite)
 weft_module_sources(world LINK CURL::libcurl nlohmann_json::nlohmann_json)
 weft_module_sources(serve LINK weft_boost)
+weft_module_sources(pipeline LINK nlohmann_json::nlohmann_json)
 weft_module_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 
 weft_finish_modules()

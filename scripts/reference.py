@@ -23,8 +23,8 @@ GROUPS = {
     "Render": ("render", "diff"),
     "Simulate": ("sim",),
     "Schedule": ("sched",),
-    "Operate": ("serve", "status", "job", "node", "lease", "gate", "accounts", "queue", "watch",
-                "drill"),
+    "Operate": ("serve", "status", "job", "pipeline", "node", "lease", "gate", "accounts", "queue",
+                "watch", "drill"),
     "Out of band": ("oob", "rescue"),
     "Catalog, formats and help": ("catalog", "schema", "completion", "man", "help", "version"),
 }

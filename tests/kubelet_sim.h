@@ -96,6 +96,8 @@ class KubeletSim {
   KubeletSim& operator=(const KubeletSim&) = delete;
   // Where the output of containers is served (kubelet_logs.py), for nodes that are reported from now on.
   void serve_logs(int port) { log_port_ = port; }
+  // Where the output of processes is kept, as kubelet_logs.py reads it, once they have ended.
+  void keep_output(const std::string& folder) { output_folder_ = folder; }
 
   // One round of all kubelets.
   std::string step() {
@@ -135,7 +137,19 @@ class KubeletSim {
     pid_t pid = 0;
     bool ended = false;
     int code = 0;
+    std::string container;
   };
+  [[nodiscard]] std::string output_file(const std::string& pod, const std::string& container) const {
+    return output_folder_ + "/" + pod + "." + container;
+  }
+  // Each line with its time in front, as containerd keeps them.
+  void publish_output(const std::string& pod, const std::string& container) const {
+    if (output_folder_.empty()) return;
+    std::string text;
+    const std::string raw = read_file(output_file(pod, container) + ".raw").value_or("");
+    for (const std::string_view line : split_lines(raw)) text += "2025-10-09T08:53:20Z " + std::string(line) + "\n";
+    (void)write_file(output_file(pod, container), text);
+  }
   static Value state_of(int code) {
     Value state = Value::map();
     if (code < 0) {
@@ -166,7 +180,8 @@ class KubeletSim {
       if (code != 0) return reject(pod, meta, container, code);
     }
     for (const Value& container : kube::list(pod, {"spec", "containers"}))
-      running_[meta.name.name].push_back({start_process(meta.name.name, container)});
+      running_[meta.name.name].push_back(
+          {start_process(meta.name.name, container), false, 0, kube::raw_text(container, {"name"})});
     return set_state(pod, meta, {-1});
   }
   std::string reject(const Value& pod, const kube::ObjectMeta& meta, const Value& gate, int code) {
@@ -203,6 +218,7 @@ class KubeletSim {
       if (name == "MASTER_PORT") value = std::to_string(30'000 + hash64(kube_namespace_ + attempt) % 20'000);
       variables.push_back(name + "=" + value);
     }
+    const std::string raw = output_file(pod, kube::raw_text(container, {"name"})) + ".raw";
     const pid_t pid = ::fork();
     if (pid != 0) return pid;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -214,6 +230,8 @@ class KubeletSim {
     environment.push_back(nullptr);
     const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int standard : {0, 1, 2}) ::dup2(nowhere, standard);
+    const int output = output_folder_.empty() ? -1 : ::open(raw.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    for (const int standard : {1, 2}) (void)(output >= 0 && ::dup2(output, standard));
     ::execvpe(arguments.front(), arguments.data(), environment.data());
     ::_exit(127);
   }
@@ -224,6 +242,7 @@ class KubeletSim {
       if (!one.ended && ::waitpid(one.pid, &status, WNOHANG) == one.pid) {
         one.ended = true;
         one.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        publish_output(pod, one.container);
       }
       all_ended = all_ended && one.ended;
     }
@@ -276,6 +295,7 @@ class KubeletSim {
   Gate gate_;
   std::map<std::string, std::vector<Running>> running_;
   int log_port_ = 0;
+  std::string output_folder_;
   std::map<std::string, std::string> volumes_;
 };
 

@@ -118,6 +118,7 @@ std::string default_state_root(const Io& io) {
 std::string default_socket(const Io& io) { return ::geteuid() == 0 ? std::string(kSystemSocket) : user_socket(io); }
 
 ServerClient::ServerClient(Context& context) : context_(context), socket_(find_socket(context)) {}
+ServerClient::ServerClient(Context& context, std::string socket) : context_(context), socket_(std::move(socket)) {}
 
 Result<serve::HttpResponse> ServerClient::send(serve::ClientRequest request, Duration retry) const {
   request.socket_path = socket_;

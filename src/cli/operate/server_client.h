@@ -32,6 +32,8 @@ inline constexpr std::string_view kHelperCommand = "engine-helper";
 class ServerClient {
  public:
   explicit ServerClient(Context& context);
+  // At another socket than that of --socket.
+  ServerClient(Context& context, std::string socket);
 
   [[nodiscard]] const std::string& socket() const { return socket_; }
   // A response below 400, or the error that another one stands for. `retry`: also while no server listens, for up to

@@ -307,6 +307,8 @@ class IndexedJobReader {
     } else {
       set_failures(draft_, limit.value_or(kDefaultBackoffLimit));
     }
+    // Kubernetes marks the Job as failed then: nobody expects to release it.
+    draft_.spec.restart.on_success_only = !per_index && limit == 0;
     if (const YamlNode* policy = field_of(&spec, "podFailurePolicy")) read_failure_policy(*policy);
     const YamlNode* pod_template = field_of(&spec, "template");
     if (pod_template == nullptr) return context_.error(spec.place, "the job has no `template`");

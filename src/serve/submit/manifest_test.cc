@@ -136,6 +136,8 @@ TEST(Manifest, CountsFailuresOfTheWholeJob) {
   EXPECT_TRUE(submit(never).job().restart.on_success_only);
   EXPECT_EQ(submit(kIndexed).job().restart.max_failures, 3);
   EXPECT_EQ(submit(with(kIndexed, "backoffLimit: 9", "backoffLimitPerIndex: 4")).job().restart.max_failures, 4);
+  EXPECT_FALSE(submit(kIndexed).job().restart.on_success_only);
+  EXPECT_TRUE(submit(with(kIndexed, "backoffLimit: 9", "backoffLimit: 0")).job().restart.on_success_only);
 }
 
 TEST(Manifest, ReadsATrainJob) {

@@ -51,14 +51,48 @@ const model::VolumeSpec* volume_named(const model::Cluster& cluster, std::string
   return nullptr;
 }
 
+// Keys that only a job which is run has: the formats that job files are rendered to cannot express them.
+struct RunKeys {
+  bool without_gpus = false;   // `gpus_per_node: 0`
+  bool failure_final = false;  // `restart: {on_failure: fail}`
+};
+
+void read_on_failure(const SubmitContext& context, YamlNode& restart, RunKeys& keys) {
+  const auto found = std::find_if(restart.entries.begin(), restart.entries.end(),
+                                  [](const YamlEntry& entry) { return entry.key == "on_failure"; });
+  if (found == restart.entries.end()) return;
+  const std::string& action = found->value.scalar;
+  if (action != "fail" && action != "restart") {
+    context.error(found->value.place, fmt::format("{} is not an action on failure", in_backticks(action)),
+                  "fail: the job has failed; restart: it is started again", action.size());
+  }
+  keys.failure_final = action == "fail";
+  restart.entries.erase(found);
+}
+
+// Takes them out of the file, so that the rest is one for the model.
+RunKeys take_run_keys(const SubmitContext& context, YamlNode& root) {
+  RunKeys keys;
+  for (YamlEntry& entry : root.entries) {
+    if (entry.key == "gpus_per_node" && entry.value.scalar == "0" && !entry.value.quoted) {
+      keys.without_gpus = true;
+      entry.value.scalar = "1";  // counts for the quota as little as possible
+    }
+    if (entry.key == "restart") read_on_failure(context, entry.value, keys);
+  }
+  return keys;
+}
+
 class WeftJobReader {
  public:
-  WeftJobReader(model::JobSpec job, const SubmitContext& context) : job_(std::move(job)), context_(context) {}
+  WeftJobReader(model::JobSpec job, RunKeys keys, const SubmitContext& context)
+      : job_(std::move(job)), keys_(keys), context_(context) {}
 
   std::optional<JobDraft> read() {
     if (!context_.submitter.tenant.empty()) job_.tenant = given_at(context_.submitter.tenant, job_.place);
     const bool has_command = job_.command.from_file();
     model::resolve(job_, context_.cluster, context_.diagnostics);
+    if (keys_.without_gpus) job_.gpus_per_node.value = 0;
     if (!has_command && job_.training.has_value()) {  // otherwise resolve() has reported it
       context_.error(job_.place, "the job has no command", "`command: [train.py, --epochs, \"3\"]`");
     }
@@ -95,10 +129,12 @@ class WeftJobReader {
     }
   }
 
-  // A Python file is started by torchrun on every GPU, as in rendered batch scripts; a program runs once per node.
+  // A Python file is started by torchrun on every GPU, as in rendered batch scripts; a program runs once per node, and
+  // so does a Python file without GPUs.
   void set_program() {
     std::vector<std::string> words = job_.command.value;
-    if (!words.empty() && words.front().ends_with(".py")) words.insert(words.begin(), "torchrun");
+    const bool script = !words.empty() && words.front().ends_with(".py");
+    if (script) words.insert(words.begin(), keys_.without_gpus ? "python3" : "torchrun");
     if (job_.resume.has_value()) words.insert(words.end(), {"--resume_from_checkpoint", job_.resume.value});
     set_command(draft_, std::move(words), job_.gpus_per_node.value);
     set_image();
@@ -202,12 +238,14 @@ class WeftJobReader {
     const std::int64_t failures =
         section.max_failures.has_value() ? section.max_failures.value : job_.max_restarts.value;
     policy.max_failures = static_cast<std::int32_t>(failures);
+    policy.on_success_only = keys_.failure_final;
     policy.backoff = section.backoff.value;
     policy.max_backoff = std::max(policy.max_backoff, policy.backoff);
     if (policy.backoff < kMinBackoff) context_.error(section.backoff.place, "the backoff is shorter than 100 ms");
   }
 
   model::JobSpec job_;
+  RunKeys keys_;
   const SubmitContext& context_;
   JobDraft draft_;
 };
@@ -215,11 +253,12 @@ class WeftJobReader {
 }  // namespace
 
 std::optional<JobDraft> read_weft_job(const SubmitContext& context) {
-  const std::optional<YamlNode> root = parse_yaml(context.sources, context.file, context.diagnostics);
+  std::optional<YamlNode> root = parse_yaml(context.sources, context.file, context.diagnostics);
   if (!root) return std::nullopt;
+  const RunKeys keys = take_run_keys(context, *root);
   std::optional<model::JobSpec> job = model::read_job(*root, context.diagnostics);
   if (!job) return std::nullopt;
-  return WeftJobReader(std::move(*job), context).read();
+  return WeftJobReader(std::move(*job), keys, context).read();
 }
 
 }  // namespace weft::serve

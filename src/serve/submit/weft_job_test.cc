@@ -69,6 +69,19 @@ TEST(WeftJob, SharesAServerByItsGpus) {
   EXPECT_EQ(out.job().shape.task.memory_mib, pod16().machine->nodes()[0].memory_mib / 4);
 }
 
+TEST(WeftJob, RunsWithoutGpus) {
+  const Submitted out = submit("job: 1\nname: cpu\nnodes: 1\ngpus_per_node: 0\ncommand: [prepare.py]\n");
+  ASSERT_TRUE(out.spec.has_value()) << out.messages;
+  EXPECT_EQ(out.job().shape.task.gpus, 0);
+  EXPECT_EQ(out.job().shape.task.cpu, 1'000);  // one CPU, as for a batch script without options
+  EXPECT_THAT(words_of(out), ElementsAre("python3", "prepare.py"));
+}
+
+TEST(WeftJob, AFailureMayBeFinal) {
+  EXPECT_TRUE(submit(kJob + "restart: {on_failure: fail}\n").job().restart.on_success_only);
+  EXPECT_FALSE(submit(kJob + "restart: {on_failure: restart}\n").job().restart.on_success_only);
+}
+
 TEST(WeftJob, ReadsCheckpointsAndRestarts) {
   const Submitted out = submit(kJob +
                                "checkpoint: {volumes: [checkpoints, /scratch/ada], interval: 10m, notice: signal, "
@@ -130,6 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedFile{"simulated", "job: 1\nname: a\nnodes: 1\ntraining: {model: llama-2-7b}\n", "1:1",
                     "the job has no command"},
         RefusedFile{"key", kJob + "gpu_per_node: 8\n", "5:1", "gpus_per_node"},
+        RefusedFile{"on_failure", kJob + "restart: {on_failure: hold}\n", "5:24", "not an action on failure"},
         RefusedFile{"twice", kJob + "name: b\n", "5:1", "name"},
         RefusedFile{"tab", kJob + "\tpool: train\n", "5:1", "tab"},
         RefusedFile{"volume", kJob + "checkpoint: {volumes: [chekpoints]}\n", "5:24", "did you mean `checkpoints`?"},
