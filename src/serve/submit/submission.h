@@ -40,7 +40,7 @@ struct Submitter {
   std::string directory;  // absolute: where the job was submitted, its working directory unless the file sets one
   std::string tenant;     // takes precedence over the file's; "": the file's
   ContainerRuntime containers = ContainerRuntime::none;
-  std::string image;  // takes precedence over the file's; "": the file's
+  std::string image{};  // takes precedence over the file's; "": the file's
 };
 
 enum class SubmissionFormat : std::uint8_t { weft, sbatch, manifest };
