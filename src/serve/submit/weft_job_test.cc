@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedFile{"simulated", "job: 1\nname: a\nnodes: 1\ntraining: {model: llama-2-7b}\n", "1:1",
                     "the job has no command"},
         RefusedFile{"key", kJob + "gpu_per_node: 8\n", "5:1", "gpus_per_node"},
-        RefusedFile{"on_failure", kJob + "restart: {on_failure: hold}\n", "5:24", "not an action on failure"},
+        RefusedFile{"on_failure", kJob + "restart: {on_failure: hold}\n", "5:23", "not an action on failure"},
         RefusedFile{"twice", kJob + "name: b\n", "5:1", "name"},
         RefusedFile{"tab", kJob + "\tpool: train\n", "5:1", "tab"},
         RefusedFile{"volume", kJob + "checkpoint: {volumes: [chekpoints]}\n", "5:24", "did you mean `checkpoints`?"},
