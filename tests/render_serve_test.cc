@@ -34,30 +34,39 @@ TEST(RenderServe, EveryDocumentFitsItsSchema) {
       whole.add(kube_schema::validate_documents(path, file.content));
     EXPECT_TRUE(whole.ok()) << whole.text();
     EXPECT_TRUE(whole.not_understood.empty());
-    // Two namespaces, service account, two roles, two bindings, two policies, claim, Deployment.
-    EXPECT_EQ(whole.documents, 11U) << example;
+    // Two namespaces, service account, two roles, two bindings, two policies, claim, Deployment; of watch mode a
+    // service account, two roles, two bindings.
+    EXPECT_EQ(whole.documents, 16U) << example;
   }
 }
 
-// The verbs of all rules together are those of the table, each once.
-TEST(RenderServe, TheRoleIsTheTable) {
+// "ClusterRole  nodes list" for each verb of each rule of the files whose path contains this, or does not.
+std::multiset<std::string> granted_verbs(const std::string& part, bool contains) {
   const auto rendering = load_example("pod16.yaml");
   rendering->render("kubernetes/serve");
   config::ConfigSet set;
-  for (const auto& [path, file] : rendering->sink.files)
-    config::read_config_text(path, file.content, rendering->loaded->sources, set, set.problems);
+  for (const auto& [path, file] : rendering->sink.files) {
+    if ((path.find(part) != std::string::npos) == contains)
+      config::read_config_text(path, file.content, rendering->loaded->sources, set, set.problems);
+  }
   std::multiset<std::string> granted;
   for (const config::KubeObject& object : set.objects) {
     if (object.kind != "Role" && object.kind != "ClusterRole") continue;
     for (const YamlNode& rule : config::node_at(&object.tree, "rules")->items) {
-      ASSERT_EQ(config::node_at(&rule, "apiGroups")->items.size(), 1U);
-      ASSERT_EQ(config::node_at(&rule, "resources")->items.size(), 1U);
+      EXPECT_EQ(config::node_at(&rule, "apiGroups")->items.size(), 1U);
+      EXPECT_EQ(config::node_at(&rule, "resources")->items.size(), 1U);
       for (const YamlNode& verb : config::node_at(&rule, "verbs")->items) {
         granted.insert(object.kind + " " + config::node_at(&rule, "apiGroups")->items[0].scalar + " " +
                        config::node_at(&rule, "resources")->items[0].scalar + " " + verb.scalar);
       }
     }
   }
+  return granted;
+}
+
+// The verbs of all rules together are those of the table, each once.
+TEST(RenderServe, TheRoleIsTheTable) {
+  const std::multiset<std::string> granted = granted_verbs("/watch/", false);
   std::multiset<std::string> used;
   for (const model::KubePermission& each : model::kube_permissions()) {
     std::string resource(each.resource);
@@ -68,6 +77,17 @@ TEST(RenderServe, TheRoleIsTheTable) {
   EXPECT_EQ(granted, used);
   EXPECT_FALSE(granted.empty());
   for (const std::string& each : granted) EXPECT_THAT(each, testing::Not(HasSubstr("*")));
+}
+
+// What `weft serve --mode watch` asks for when it starts.
+TEST(RenderServe, TheRolesOfWatchMode) {
+  const std::multiset<std::string> read = {"ClusterRole  nodes list", "ClusterRole  nodes watch",
+                                           "ClusterRole  pods list", "ClusterRole  pods watch"};
+  EXPECT_EQ(granted_verbs("/watch/10-read", true), read);
+  EXPECT_EQ(granted_verbs("/watch/20-quarantine", true),
+            (std::multiset<std::string>{"ClusterRole  nodes get", "ClusterRole  nodes patch"}));
+  EXPECT_EQ(model::kube_watch_permissions(true, false).size(), 4U);
+  EXPECT_EQ(model::kube_watch_permissions(true, true).size(), 6U);
 }
 
 TEST(RenderServe, OneReplicaThatIsNeverDoubled) {

@@ -33,4 +33,19 @@ constexpr std::array<KubePermission, 18> kPermissions = {{
 
 std::span<const KubePermission> kube_permissions() { return kPermissions; }
 
+std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, bool taints_nodes) {
+  std::vector<KubePermission> needed;
+  for (KubePermission permission : kPermissions) {
+    const bool reads = permission.verb == "list" || permission.verb == "watch";
+    const bool of_nodes = permission.resource == "nodes";
+    if (of_nodes ? !reads && !taints_nodes : permission.resource != "pods" || !reads) continue;
+    if (!of_nodes) {
+      permission.cluster_wide = all_namespaces;
+      permission.use = "show the pods";
+    }
+    needed.push_back(permission);
+  }
+  return needed;
+}
+
 }  // namespace weft::model

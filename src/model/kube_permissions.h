@@ -1,9 +1,10 @@
-// Kubernetes permissions of `weft serve --engine kubernetes`: the verbs that it uses, and no others. The rendered role
-// grants exactly these, and the engine checks each of them before it starts.
+// Kubernetes permissions of `weft serve --engine kubernetes`: the verbs that it uses, and no others. The rendered roles
+// grant exactly these, and the engine checks each of them before it starts.
 #pragma once
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace weft::model {
 
@@ -18,5 +19,9 @@ struct KubePermission {
 
 // Those of one resource follow each other.
 [[nodiscard]] std::span<const KubePermission> kube_permissions();
+
+// Those of watch mode: it reads nodes and pods of all namespaces or of one, and with quarantine enabled it taints
+// nodes.
+[[nodiscard]] std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, bool taints_nodes);
 
 }  // namespace weft::model

@@ -2,6 +2,7 @@
 // policies, and a Deployment with its state on a volume claim.
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,7 @@ Value space_object(std::string_view name, bool host_paths) {
 }
 
 // One rule per resource, in the order of the table.
-Value rules_of(bool cluster_wide) {
+Value rules_of(std::span<const model::KubePermission> all, bool cluster_wide) {
   Value rules = Value::list();
   std::string last;
   Value verbs = Value::list();
@@ -65,7 +66,6 @@ Value rules_of(bool cluster_wide) {
                           {"verbs", std::move(verbs)}}));
     verbs = Value::list();
   };
-  const std::span<const model::KubePermission> all = model::kube_permissions();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].cluster_wide != cluster_wide) continue;
     verbs.add(all[i].verb);
@@ -76,10 +76,11 @@ Value rules_of(bool cluster_wide) {
   return rules;
 }
 
-Value binding(std::string_view kind, std::string_view role_kind, const std::string& name, std::string_view space) {
+Value binding(std::string_view kind, std::string_view role_kind, const std::string& name, std::string_view space,
+              std::string_view account = kName) {
   Value out = object("rbac.authorization.k8s.io/v1", kind, name, space);
   out["roleRef"] = Value::map({{"apiGroup", kGroup}, {"kind", role_kind}, {"name", name}});
-  out["subjects"] = Value::list({Value::map({{"kind", "ServiceAccount"}, {"name", kName}, {"namespace", kSpace}})});
+  out["subjects"] = Value::list({Value::map({{"kind", "ServiceAccount"}, {"name", account}, {"namespace", kSpace}})});
   return out;
 }
 
@@ -89,11 +90,33 @@ std::vector<Value> access(const RenderInput& input) {
   Value account = object("v1", "ServiceAccount", std::string(kName), kSpace);
   account.set("automountServiceAccountToken", false);  // the Deployment asks for it
   Value nodes = object("rbac.authorization.k8s.io/v1", "ClusterRole", cluster_role);
-  nodes["rules"] = rules_of(true);
+  nodes["rules"] = rules_of(model::kube_permissions(), true);
   Value jobs = object("rbac.authorization.k8s.io/v1", "Role", std::string(kName), kJobSpace);
-  jobs["rules"] = rules_of(false);
+  jobs["rules"] = rules_of(model::kube_permissions(), false);
   return {std::move(account), std::move(nodes), binding("ClusterRoleBinding", "ClusterRole", cluster_role, {}),
           std::move(jobs), binding("RoleBinding", "Role", std::string(kName), kJobSpace)};
+}
+
+// Of watch mode: it only reads, unless quarantine is enabled.
+std::vector<Value> watch_access(const RenderInput& input, bool taints_nodes) {
+  const std::string account_name = std::string(kName) + "-watch";
+  const std::string role =
+      kube_services::label_name("weft-" + input.cluster.name() + (taints_nodes ? "-quarantine" : "-watch"));
+  std::vector<model::KubePermission> needed = model::kube_watch_permissions(true, taints_nodes);
+  if (taints_nodes) {  // besides those of the other role
+    std::erase_if(needed,
+                  [](const model::KubePermission& each) { return each.verb == "list" || each.verb == "watch"; });
+  }
+  Value cluster = object("rbac.authorization.k8s.io/v1", "ClusterRole", role);
+  cluster["rules"] = rules_of(needed, true);
+  std::vector<Value> out;
+  if (!taints_nodes) {
+    out.push_back(object("v1", "ServiceAccount", account_name, kSpace));
+    out.back().set("automountServiceAccountToken", false);  // a pod that uses it asks for it
+  }
+  out.push_back(std::move(cluster));
+  out.push_back(binding("ClusterRoleBinding", "ClusterRole", role, {}, account_name));
+  return out;
 }
 
 Value port(std::string_view protocol, std::int64_t number) {
@@ -223,6 +246,19 @@ void render_kube_serve(const RenderInput& input, FileSink& sink) {
                         "names those that are missing.",
                 .consumer = "Kubernetes",
                 .documents = access(input),
+                .sources = {"name"}});
+  // In a folder of its own: what drives the cluster is not applied with it.
+  add_manifest(input, sink,
+               {.path = folder + "watch/10-read.yaml",
+                .what = "Permissions of weft serve --mode watch, which only reads: list and watch of nodes and pods.",
+                .consumer = "Kubernetes",
+                .documents = watch_access(input, false),
+                .sources = {"name"}});
+  add_manifest(input, sink,
+               {.path = folder + "watch/20-quarantine.yaml",
+                .what = "In addition, for weft serve --mode watch --enable quarantine: taints of nodes.",
+                .consumer = "Kubernetes",
+                .documents = watch_access(input, true),
                 .sources = {"name"}});
   add_manifest(input, sink,
                {.path = folder + "30-network.yaml",

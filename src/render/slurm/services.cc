@@ -4,6 +4,7 @@
 
 #include "base/asset.h"
 #include "base/shell_quote.h"
+#include "base/text.h"
 #include "render/slurm/accounts.h"
 #include "render/slurm/model.h"
 
@@ -163,10 +164,10 @@ std::string account_commands(const SlurmAccountsSpec& spec) {
 std::string quotas_of(const SlurmAccountsSpec& spec) {
   std::string text;
   for (const SlurmAccountSpec& account : spec.accounts) {
-    std::vector<std::string> limits;
-    for (const auto& [tres, value] : account.limits) limits.push_back(tres + "=" + value);
-    if (!limits.empty())
-      text += fmt::format("account {} grptres={}\n", shell_quote(account.name), fmt::join(limits, ","));
+    std::string limits;
+    for (const auto& [tres, value] : account.limits)
+      append_format(limits, "{}{}={}", limits.empty() ? "" : ",", tres, value);
+    if (!limits.empty()) text += fmt::format("account {} grptres={}\n", shell_quote(account.name), limits);
   }
   if (text.empty() || spec.gpu_types.empty()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
   std::string before =

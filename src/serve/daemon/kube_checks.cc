@@ -65,23 +65,16 @@ Status check_permissions(kube::Client& client, const std::string& kube_namespace
 
 Status check_watch_permissions(kube::Client& client, const std::string& kube_namespace, bool taints_nodes,
                                const std::function<void(std::string_view)>& log) {
-  std::vector<model::KubePermission> needed;
-  for (model::KubePermission permission : model::kube_permissions()) {
-    const bool reads = permission.verb == "list" || permission.verb == "watch";
-    const bool of_nodes = permission.resource == "nodes";
-    if (of_nodes ? !reads && !taints_nodes : permission.resource != "pods" || !reads) continue;
-    if (!of_nodes) {
-      permission.cluster_wide = kube_namespace.empty();
-      permission.use = "show the pods";
-    }
-    needed.push_back(permission);
-  }
-  const Result<std::vector<std::string>> missing = find_missing(client, kube_namespace, needed, log);
+  const Result<std::vector<std::string>> missing =
+      find_missing(client, kube_namespace, model::kube_watch_permissions(kube_namespace.empty(), taints_nodes), log);
   if (!missing.ok()) return missing.error();
   if (missing->empty()) return {};
-  return Error{ErrorCode::refused,
-               fmt::format("the Kubernetes user has too few permissions for watch mode: {}", join(*missing, "; ")),
-               {}};
+  return Error{
+      ErrorCode::refused,
+      fmt::format("the Kubernetes user has too few permissions for watch mode: {}; `weft render CLUSTER -o DIR "
+                  "--target kubernetes/serve` writes roles that have them to watch/",
+                  join(*missing, "; ")),
+      {}};
 }
 
 Status check_nodes(kube::Client& client, const std::vector<std::string>& nodes) {

@@ -48,6 +48,14 @@ TEST(Sbatch, ReadsTheUsualOptions) {
   EXPECT_EQ(out.warnings, 0U) << out.messages;
 }
 
+TEST(Sbatch, TheImageIsUsedByAnEngineWithContainers) {
+  const std::string text = script("--account=team-alpha\n--nodes=2\n--gpus-per-node=8\n--container-image=a/b:1");
+  EXPECT_EQ(submit(text, "job.txt", {}, pod16(), ContainerRuntime::apptainer).job().image, "a/b:1");
+  const Submitted bare = submit(text);
+  EXPECT_EQ(bare.job().image, "");
+  EXPECT_THAT(bare.messages, HasSubstr("--container-image: not used: the job runs on the host"));
+}
+
 TEST(Sbatch, ReadsShortOptionsInEveryForm) {
   for (const char* text : {"-N 4 -G 32 -t 60 -J a", "-N4 -G32 -t60 -Ja", "--nodes 4 --gpus 32 --time 60 --job-name a",
                            "--nodes=4 --gpus=32 --time=60 --job-name=a", "\t-N  4\t--gpus='32'   -t \"60\" -J a # note",

@@ -27,9 +27,9 @@ std::set<std::string> together(std::set<std::string> names, const std::set<std::
 }
 
 std::string limits_text(const std::map<std::string, std::string>& limits) {
-  std::vector<std::string> parts;
-  for (const auto& [resource, value] : limits) parts.push_back(resource + "=" + value);
-  return join(parts, ",");
+  std::string text;
+  for (const auto& [resource, value] : limits) append_format(text, "{}{}={}", text.empty() ? "" : ",", resource, value);
+  return text;
 }
 
 // Builds the plan on a copy of the state that each step changes as sacctmgr would: what is removed in the end depends
