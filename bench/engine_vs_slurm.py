@@ -2,9 +2,10 @@
 """bench/engine_vs_slurm.py WEFT [NODES [JOBS [ROUNDS]]]: jobs through `weft serve --engine slurm` beside Slurm alone.
 
 Starts Slurm with NODES slurmd of this machine (as root) and, in turn, ROUNDS times: submits JOBS jobs of one task and one
-GPU with `sbatch`, one after another, and waits until all have ended; and the same with `weft job submit`. Both run the
-same program under srun. Time is from the first submission to the end of the last job as slurmctld logged it, so that both
-are measured by the same clock.
+GPU with `sbatch`, one after another, and waits until all have ended; the same with one call of `weft job submit` for as many
+files; and with `weft job submit` in a loop, whose start alone takes longer than that of sbatch. All run the same program
+under srun. Time is from the first submission to the end of the last job as slurmctld logged it, so that all are measured by
+the same clock.
 """
 
 import os
@@ -39,10 +40,10 @@ def ended(slurm, offset, jobs):
     return found
 
 
-def run(slurm, command, jobs):
+def run(slurm, command, jobs, calls):
     offset = len(slurm.log())
     began = time.time()
-    for _ in range(jobs):
+    for _ in range(calls):
         subprocess.run(command, env=slurm.environment, stdout=subprocess.DEVNULL, check=True)
     submitted = time.time() - began
     whole = max(ended(slurm, offset, jobs)) - began
@@ -70,11 +71,14 @@ def main():
                                    f"{slurm.d}/weft"], env=slurm.environment, stdout=log, stderr=log)
         slurm.wait(120, lambda: f'"usable_nodes": {nodes}' in slurm.ask(weft, "status", "-o", "json"), "weft serve")
         for _ in range(rounds):
-            alone = run(slurm, ["sbatch", "-N1", "-n1", "--gres=gpu:1", "-o", "/dev/null", f"{slurm.d}/alone.sh"], jobs)
-            through = run(slurm, [weft, "job", "submit", "-q", "--directory", "/tmp", f"{slurm.d}/job.yaml"], jobs)
-            print(f"{jobs} jobs on {nodes} slurmd: Slurm alone {alone[1]:.1f} s (submitted in {alone[0]:.1f} s), through "
-                  f"weft {through[1]:.1f} s (submitted in {through[0]:.1f} s): {100 * (through[1] / alone[1] - 1):+.1f} %",
-                  flush=True)
+            sbatch = ["sbatch", "-N1", "-n1", "--gres=gpu:1", "-o", "/dev/null", f"{slurm.d}/alone.sh"]
+            submit = [weft, "job", "submit", "-q", "--directory", "/tmp"]
+            alone = run(slurm, sbatch, jobs, jobs)
+            print(f"{jobs} jobs on {nodes} slurmd: Slurm alone {alone[1]:.1f} s (submitted in {alone[0]:.1f} s)", flush=True)
+            for how, files, calls in (("one call", jobs, 1), ("a loop", 1, jobs)):
+                through = run(slurm, submit + [f"{slurm.d}/job.yaml"] * files, jobs, calls)
+                print(f"  through weft, {how}: {through[1]:.1f} s (submitted in {through[0]:.1f} s): "
+                      f"{100 * (through[1] / alone[1] - 1):+.1f} %", flush=True)
         usage = os.times()
         with open(f"/proc/{server.pid}/stat", encoding="utf-8") as file:
             fields = file.read().rsplit(")", 1)[1].split()

@@ -363,6 +363,26 @@ TEST_F(Operate, ADrillRestoresOnOtherNodes) {
   EXPECT_EQ(job(number)["state"], "canceled");
 }
 
+TEST_F(Operate, SeveralFilesAreSeveralJobs) {
+  start_server();
+  wait_ready();
+  const auto file = [&](const std::string& name, const std::string& text) {
+    put(root_ / name, text);
+    return (root_ / name).string();
+  };
+  const std::string good = file("good.yaml", "job: 1\nname: one\nnodes: 1\ncommand: [/bin/true]\n");
+  const std::string invalid = file("invalid.yaml", "job: 1\nname: x\nnodes: many\n");
+  const ProcessOutcome both = weft({"job", "submit", "-q", good, good});
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_EQ(both.out, "1\n2\n");
+  const ProcessOutcome half = weft({"job", "submit", "-q", good, invalid, good});
+  EXPECT_NE(half.code, 0);
+  EXPECT_EQ(half.out, "3\n");
+  EXPECT_THAT(half.err, HasSubstr("invalid.yaml"));
+  EXPECT_THAT(weft({"job", "submit", "--key", "k", good, good}).err, HasSubstr("--key is for one file"));
+  EXPECT_EQ(submit("job: 1\nname: one\nnodes: 1\ncommand: [/bin/true]\n"), "4");
+}
+
 TEST_F(Operate, JobsOfEveryFormat) {
   start_server();
   wait_ready();

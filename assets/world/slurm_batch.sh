@@ -4,13 +4,17 @@
 set -u
 umask 022
 unset LC_ALL
-hosts=$(mktemp) || exit 71
-trap 'rm -f "$hosts"' EXIT
-# Node of each rank. srun reads it for --distribution=arbitrary.
-cat >"$hosts" <<'HOSTS' || exit 71
+order=--distribution=block
+if [ @NODES@ -gt 1 ]; then
+  hosts=$(mktemp) || exit 71
+  trap 'rm -f "$hosts"' EXIT
+  # Node of each rank. srun reads it for --distribution=arbitrary.
+  cat >"$hosts" <<'HOSTS' || exit 71
 @HOSTS@
 HOSTS
-export SLURM_HOSTFILE="$hosts"
+  export SLURM_HOSTFILE="$hosts"
+  order=--distribution=arbitrary
+fi
 # All CPUs of the job: those of the node with the fewest, as in "64(x3),32", in equal parts.
 fewest=
 rest=${SLURM_JOB_CPUS_PER_NODE:-1},
@@ -23,7 +27,7 @@ done
 cpus=$((fewest / @TASKS_PER_NODE@))
 if [ "$cpus" -ge 1 ]; then share=--cpus-per-task=$cpus; else share=--overcommit; fi
 code=0
-srun --nodes=@NODES@ --ntasks=@TASKS@ "$share" --distribution=arbitrary --kill-on-bad-exit=1 --open-mode=append \
+srun --nodes=@NODES@ --ntasks=@TASKS@ "$share" "$order" --kill-on-bad-exit=1 --open-mode=append \
   --input=none --output=@OUTPUT@ env @VARIABLES@ /bin/sh -c @TASK@ weft-task @ARGUMENTS@ || code=$?
 # For weft, if it does not run until Slurm has forgotten the job.
 if [ -w @END@ ]; then echo "$code" >@END@; fi

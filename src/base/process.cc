@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "base/file_descriptor.h"
+#include "base/text.h"
 
 extern char** environ;
 
@@ -53,10 +54,11 @@ void set_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, O_NONBLOCK);  // NOLINT(cppcoreguidelines-pro-type-vararg)
 }
 
-// The inherited environment, preceded by the request's: getenv() returns the first match.
+// The inherited environment, if it is wanted, preceded by the request's: getenv() returns the first match.
 std::vector<std::string> environment_of(const ProcessRequest& request) {
   std::vector<std::string> variables;
   for (const auto& [name, value] : request.environment) variables.push_back(fmt::format("{}={}", name, value));
+  if (request.clean_environment) return variables;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view variable(*at);
     const std::string_view name = variable.substr(0, variable.find('='));
@@ -65,6 +67,21 @@ std::vector<std::string> environment_of(const ProcessRequest& request) {
     if (!replaced) variables.emplace_back(variable);
   }
   return variables;
+}
+
+// Path of the program in a clean environment, "" if it is not in its PATH: posix_spawnp() looks in that of this
+// process.
+std::string find_program(const ProcessRequest& request) {
+  const std::string& name = request.words.front();
+  if (!request.clean_environment || name.find('/') != std::string::npos) return name;
+  for (const auto& [variable, value] : request.environment) {
+    if (variable != "PATH") continue;
+    for (const std::string_view folder : split(value, ':')) {
+      std::string path = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+      if (::access(path.c_str(), X_OK) == 0) return path;
+    }
+  }
+  return {};
 }
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
@@ -84,6 +101,8 @@ class Child {
 
   Status start() {
     if (request_.words.empty()) return Error{ErrorCode::invalid_input, "no program to run", {}};
+    const std::string program = find_program(request_);
+    if (program.empty()) return failure("cannot be run", ENOENT);
     if (!in_.open() || !out_.open() || !err_.open()) return failure("cannot create a pipe", errno);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -102,8 +121,8 @@ class Child {
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     const std::vector<std::string> variables = environment_of(request_);
-    const int problem = posix_spawnp(&pid_, request_.words[0].c_str(), &actions, &attributes,
-                                     pointers_to(request_.words).data(), pointers_to(variables).data());
+    const int problem = posix_spawnp(&pid_, program.c_str(), &actions, &attributes, pointers_to(request_.words).data(),
+                                     pointers_to(variables).data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (problem != 0) {

@@ -20,6 +20,7 @@ struct ProcessRequest {
   Duration limit = milliseconds(30'000);
   std::size_t most_output = 16U << 20U;  // limit on standard output in bytes; the program is killed beyond it
   std::vector<std::pair<std::string, std::string>> environment{};  // added to the inherited environment
+  bool clean_environment = false;   // nothing is inherited; the program is looked up in PATH of `environment`
   std::function<bool()> stopped{};  // polled regularly; the program is killed once it returns true
 };
 

@@ -43,6 +43,16 @@ TEST(Process, ReportsAMissingProgram) {
   EXPECT_EQ(run_process({}).error().code, ErrorCode::invalid_input);
 }
 
+TEST(Process, ACleanEnvironmentHasNothingElse) {
+  ProcessRequest request{.words = {"env"}, .environment = {{"PATH", "/nowhere:/usr/bin:/bin"}, {"A", "b c"}}};
+  request.clean_environment = true;
+  const Result<ProcessOutcome> outcome = run_process(request);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_EQ(outcome->out, "PATH=/nowhere:/usr/bin:/bin\nA=b c\n");
+  request.environment = {{"PATH", "/nowhere"}};
+  EXPECT_EQ(run_process(request).error().code, ErrorCode::not_found);
+}
+
 TEST(Process, TimeoutKillsTheWholeGroup) {
   const std::string marker = testing::TempDir() + "process_marker_" + std::to_string(::getpid());
   int grandchild = 0;

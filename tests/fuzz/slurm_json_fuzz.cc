@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t end = text.find_last_of('}');
     CHECK(!parse_slurm_jobs(text.substr(0, end), "").ok(), "a truncated answer is an error");
   }
-  if (const auto jobs = parse_job_table(text, ""); jobs.ok()) {
+  if (const auto jobs = parse_job_table(text, "", {}); jobs.ok()) {
     for (const SlurmJob& job : *jobs) CHECK(job.id != 0 && job.submitted > 0, "a job can be told apart from others");
-    CHECK(size == 0 || !parse_job_table(text.substr(1), "").ok(), "a truncated answer is an error");
+    CHECK(size == 0 || !parse_job_table(text.substr(1), "", {}).ok(), "a truncated answer is an error");
   }
   if (const auto tasks = parse_array_tasks(text); tasks.ok()) {
     for (const ArrayTask& task : *tasks) CHECK(!task.state.empty(), "a task has a state");

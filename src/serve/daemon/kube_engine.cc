@@ -19,6 +19,10 @@
 namespace weft::serve {
 namespace {
 
+// A start is three requests (Service, pod, binding): some 50 starts per second, as many as kube-scheduler binds with
+// its own defaults (50 requests per second, 100 at once).
+constexpr double kRequestsPerSecond = 150;
+constexpr double kBurst = 300;
 constexpr Duration kRound = milliseconds(200);  // how long a round waits for changes; commands wait as long at most
 
 class KubeEngine final : public world::World, public LogSource {
@@ -121,7 +125,10 @@ Result<OpenedKubeEngine> open_kube_engine(const KubeSettings& settings, const st
   options.helper = settings.helper;
   if (std::string problem = world::problem_of(options); !problem.empty())
     return Error{ErrorCode::invalid_input, std::move(problem), {}};
-  auto connection = std::make_unique<KubeConnection>(*access, "kubernetes");
+  kube::ClientOptions client;
+  client.requests_per_second = kRequestsPerSecond;
+  client.burst = kBurst;
+  auto connection = std::make_unique<KubeConnection>(*access, "kubernetes", client);
   if (Status checked = check_permissions(connection->client, access->kube_namespace, log); !checked.ok())
     return checked.error();
   if (Status checked = check_nodes(connection->client, options.pods.nodes); !checked.ok()) return checked.error();

@@ -156,7 +156,8 @@ void KubeWorld::work(Duration wait) {
   const bool current = pods_.is_watching() && nodes_.is_watching();
   if (!current) rest(wait);
   nodes_.step(current ? Duration(0) : milliseconds(10), node_changes);
-  pods_.step(current ? wait : milliseconds(10), pod_changes);
+  const Duration pod_wait = has_commands() ? Duration(0) : wait;
+  pods_.step(current ? pod_wait : milliseconds(10), pod_changes);
   take_node_changes(node_changes);
   if (nodes_.synced() && pods_.synced()) execute_commands();
   take_pod_changes(pod_changes);
@@ -180,11 +181,21 @@ void KubeWorld::rest(Duration wait) {
   if (wait.count() > 0) (void)client_.clock().sleep(wait);
 }
 
+bool KubeWorld::has_commands() const {
+  const std::lock_guard lock(mutex_);
+  return !inbox_.empty();
+}
+
+// Some per round: a burst of starts, each with several requests, does not delay the reports that free GPUs.
 void KubeWorld::execute_commands() {
-  std::deque<control::Command> commands;
+  constexpr std::size_t kMaxCommands = 16;
+  std::vector<control::Command> commands;
   {
     const std::lock_guard lock(mutex_);
-    commands.swap(inbox_);
+    while (!inbox_.empty() && commands.size() < kMaxCommands) {
+      commands.push_back(std::move(inbox_.front()));
+      inbox_.pop_front();
+    }
   }
   for (const control::Command& command : commands) {
     std::visit(

@@ -103,6 +103,7 @@ class KubeWorld final : public World {
   [[nodiscard]] std::optional<sched::NodeId> find_node(const std::string& name) const;
   [[nodiscard]] const NodeFacts& facts_of(sched::NodeId node) const;
   [[nodiscard]] bool leads() const { return !options_.leads || options_.leads(); }
+  [[nodiscard]] bool has_commands() const;
   void execute_commands();
   void rest(Duration wait);
   [[nodiscard]] sched::Moment moment_of(Duration clock_time) const;

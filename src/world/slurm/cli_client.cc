@@ -6,9 +6,7 @@
 #include <charconv>
 #include <optional>
 
-#include "base/process.h"
 #include "base/text.h"
-#include "world/slurm/job_table.h"
 #include "world/slurm/slurm_observed.h"
 
 namespace weft::world {
@@ -139,22 +137,23 @@ Result<std::vector<SlurmPartition>> parse_partitions(std::string_view text) {
   return partitions;
 }
 
-std::vector<std::string> CliClient::with_environment(std::vector<std::string> words) const {
-  std::vector<std::string> all = {"env", "-i", "LC_ALL=C", "PATH=" + options_.path};
-  if (!options_.conf.empty()) all.push_back("SLURM_CONF=" + options_.conf);
-  all.insert(all.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
-  return all;
+ProcessRequest CliClient::make_request(std::vector<std::string> words) const {
+  ProcessRequest request;
+  request.words = std::move(words);
+  request.clean_environment = true;
+  request.environment = {{"LC_ALL", "C"}, {"PATH", options_.path}};
+  if (!options_.conf.empty()) request.environment.emplace_back("SLURM_CONF", options_.conf);
+  request.stopped = [this] { return stopped_.load(); };
+  return request;
 }
 
 Result<std::string> CliClient::list(std::vector<std::string> words) {
-  const auto named = std::find_if(words.begin(), words.end(),
-                                  [](const std::string& word) { return word != "env" && !contains(word, "="); });
-  const std::string program = named == words.end() ? words.front() : *named;
-  ProcessRequest request;
-  request.words = with_environment(std::move(words));
+  const std::string program = words.front();
+  ProcessRequest request = make_request(std::move(words));
+  // Not for sbatch, which passes it on to the job.
+  request.environment.emplace_back("SLURM_TIME_FORMAT", "%s");
   request.limit = options_.list_deadline;
   request.most_output = kMaxList;
-  request.stopped = [this] { return stopped_.load(); };
   Result<ProcessOutcome> outcome = run_process(request);
   if (!outcome.ok()) return Error{ErrorCode::unavailable, outcome.error().text(), program};
   if (outcome->code != 0)
@@ -164,12 +163,10 @@ Result<std::string> CliClient::list(std::vector<std::string> words) {
 
 Result<std::string> CliClient::change(std::vector<std::string> words, std::string input) {
   const std::string program = words.front();
-  ProcessRequest request;
-  request.words = with_environment(std::move(words));
+  ProcessRequest request = make_request(std::move(words));
   request.input = std::move(input);
   request.limit = options_.change_deadline;
   request.most_output = kMaxText;
-  request.stopped = [this] { return stopped_.load(); };
   if (stopped_) return Error{ErrorCode::unavailable, "weft is stopping", program};
   Result<ProcessOutcome> outcome = run_process(request);
   // It may have been sent before the deadline.
@@ -185,14 +182,18 @@ Result<std::string> CliClient::change(std::vector<std::string> words, std::strin
 }
 
 Result<std::vector<SlurmJob>> CliClient::list_jobs(const std::string& comment) {
-  std::vector<std::string> words = job_table_command();
-  words.insert(words.begin(), {"env", "SLURM_TIME_FORMAT=%s"});  // not for sbatch, which passes it on to the job
-  Result<std::string> text = list(std::move(words));
-  if (!text.ok()) return text.error();
-  Result<std::vector<SlurmJob>> jobs = parse_job_table(*text, comment);
-  if (jobs.ok()) return jobs;
-  // Such as a node list that is too long for a column.
-  text = list({"squeue", "--json"});
+  for (;;) {
+    const Result<std::string> table = list(job_table_command(widths_));
+    if (!table.ok()) return table.error();
+    Result<std::vector<SlurmJob>> jobs = parse_job_table(*table, comment, widths_);
+    if (jobs.ok()) return jobs;
+    // Wider columns from now on, if a text does not fit; any other table is not what is expected of squeue.
+    const bool can_widen = jobs.error().code == ErrorCode::invalid_input && widths_.nodes < kMaxJobTableWidths.nodes;
+    if (!can_widen) break;
+    widths_ = {std::min(widths_.nodes * 4, kMaxJobTableWidths.nodes),
+               std::min(widths_.comment * 2, kMaxJobTableWidths.comment)};
+  }
+  const Result<std::string> text = list({"squeue", "--json"});
   if (!text.ok()) return text.error();
   return parse_slurm_jobs(*text, comment);
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
+#include "world/slurm/job_table.h"
 #include "world/slurm/slurm_client.h"
 
 namespace weft::world {
@@ -44,9 +46,10 @@ class CliClient final : public SlurmClient {
 
  private:
   [[nodiscard]] Result<std::string> change(std::vector<std::string> words, std::string input = {});
-  [[nodiscard]] std::vector<std::string> with_environment(std::vector<std::string> words) const;
+  [[nodiscard]] ProcessRequest make_request(std::vector<std::string> words) const;
 
   CliOptions options_;
+  JobTableWidths widths_;
   std::atomic<bool> stopped_ = false;
 };
 

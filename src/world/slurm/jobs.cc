@@ -88,6 +88,7 @@ void SlurmWorld::adopt(const SlurmJob& job, const AttemptMark& mark) {
 }
 
 void SlurmWorld::update(SlurmAttempt& attempt, const SlurmJob& job) {
+  if (!attempt.job) attempt.listed_since = nodes_.observed();
   attempt.job = job;
   attempt.listed_round = applied_;
   attempt.absent_since = 0;
@@ -154,8 +155,13 @@ void SlurmWorld::request_end(SlurmAttempt& attempt) {
   if (attempt.end || std::exchange(attempt.end_requested, true)) return;
   calls_.add([state = context_.state, name = attempt.name](SlurmClient&) { return read_end(state, name); },
              [this, name = attempt.name](EndRecord record) {
-               if (SlurmAttempt* found = find_attempt(name)) found->end = std::move(record);
-               lists_wanted_ = true;
+               SlurmAttempt* found = find_attempt(name);
+               if (found == nullptr) return;
+               found->end = std::move(record);
+               // What the last list proved is reported at once: the GPUs are free.
+               if (found->ended_round != 0 && found->step != Step::over && !found->is_live())
+                 report_ended(*found, nodes_.observed());
+               lists_wanted_ = lists_wanted_ || found->step != Step::over;
              });
 }
 
@@ -287,12 +293,24 @@ void SlurmWorld::report_absent(SlurmAttempt& attempt, sched::Moment observed) {
                 {ran ? kNotTheProgram : 0, ran ? "Slurm no longer lists its job" : "not started"}, observed);
 }
 
+// slurmctld lists a job as ended, and not as completing, once each of its nodes has reported that nothing of it is
+// left. For a node that has answered ever since this process submitted the job, that is enough, even if other jobs are
+// completing there.
+bool SlurmWorld::has_settled(const SlurmAttempt& attempt, sched::NodeId node) const {
+  if (attempt.lost) return nodes_.is_settled(node, kRecovered);
+  const bool by_itself =
+      attempt.job && (attempt.job->state == SlurmState::completed ||
+                      (attempt.job->state == SlurmState::failed && attempt.job->reason == "NonZeroExitCode"));
+  if (attempt.start != 0 && by_itself && nodes_.has_answered_since(node, attempt.listed_since)) return true;
+  return nodes_.is_settled(node, kSettled);
+}
+
 void SlurmWorld::report_sealed(SlurmAttempt& attempt, PartPhase phase, const PartOutcome& outcome,
                                sched::Moment observed) {
   bool all = true;
   for (const sched::NodeId node : attempt.nodes) {
     if (attempt.sealed.contains(node)) continue;
-    if (!nodes_.is_settled(node, attempt.lost ? kRecovered : kSettled)) {
+    if (!has_settled(attempt, node)) {
       all = false;
       continue;
     }

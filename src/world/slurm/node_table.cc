@@ -129,6 +129,11 @@ bool NodeTable::is_settled(sched::NodeId node, Duration answering) const {
   return entry.answers >= kSettledAnswers && observed_ - entry.since >= answering && !entry.seen.has_flag("COMPLETING");
 }
 
+bool NodeTable::has_answered_since(sched::NodeId node, sched::Moment moment) const {
+  const Entry& entry = entries_[index_of(node)];
+  return entry.answers > 0 && entry.since <= moment;
+}
+
 std::string NodeTable::drain_reason(control::SessionId session, std::string_view rule) const {
   return rule.empty() ? fmt::format("weft:{}:{}", session, cluster_)
                       : fmt::format("weft:{}:{}:{}", session, rule, cluster_);

@@ -36,6 +36,10 @@ class NodeTable {
   // It has answered for so long, and no job of it is completing: what Slurm says has ended has ended there. After an
   // outage slurmctld first has slurmd end the jobs that it does not know.
   [[nodiscard]] bool is_settled(sched::NodeId node, Duration answering) const;
+  // It answers in the newest list, and did in every one from `moment` on.
+  [[nodiscard]] bool has_answered_since(sched::NodeId node, sched::Moment moment) const;
+  // When the newest list was requested.
+  [[nodiscard]] sched::Moment observed() const { return observed_; }
 
   // "weft:SESSION:CLUSTER", with a rule "weft:SESSION:RULE:CLUSTER".
   [[nodiscard]] std::string drain_reason(control::SessionId session, std::string_view rule = {}) const;

@@ -46,6 +46,7 @@ struct SlurmAttempt {
   std::vector<sched::NodeId> nodes;    // of the command, the plan or the job
   std::uint32_t expected_id = 0;       // as sbatch said; 0: unknown
   std::optional<SlurmJob> job;         // as last listed
+  sched::Moment listed_since{};        // the first list that had it
   std::uint64_t listed_round = 0;      // the last list that had it
   std::uint64_t absent_since = 0;      // the first list since that one that did not; 0: it is listed
   std::optional<Stop> stop;

@@ -126,6 +126,35 @@ TEST_F(SlurmWorldTest, CompletingIsNotEnded) {
   EXPECT_EQ(parts(PartPhase::exited).size(), 2U);
 }
 
+// Other jobs of the node are completing: nothing of this one is left there.
+TEST_F(SlurmWorldTest, AnEndIsReportedByTheListThatShowsIt) {
+  open();
+  start_running();
+  slurm_->at("n0").flags = {"COMPLETING"};
+  slurm_->end(100, SlurmState::completed, 0);
+  const int lists = slurm_->lists;
+  while (slurm_->lists == lists) turn();
+  turn();  // its files were read
+  EXPECT_EQ(parts(PartPhase::exited).size(), 2U);
+  EXPECT_EQ(slurm_->lists, lists + 1);
+}
+
+TEST_F(SlurmWorldTest, AfterAnOutageOfItsNodeAnEndWaits) {
+  open();
+  start_running();
+  slurm_->at("n0").flags = {"NOT_RESPONDING"};
+  turn(4);
+  slurm_->at("n0").flags = {"COMPLETING"};
+  turn(4);
+  slurm_->end(100, SlurmState::completed, 0);
+  turn(10);
+  ASSERT_EQ(parts(PartPhase::exited).size(), 1U);
+  EXPECT_EQ(parts(PartPhase::exited)[0].node, sched::NodeId{2});
+  slurm_->at("n0").flags.clear();
+  turn(4);
+  EXPECT_EQ(parts(PartPhase::exited).size(), 2U);
+}
+
 TEST_F(SlurmWorldTest, BootsAreToldFromRestartsAndClocks) {
   open();
   turn(12);

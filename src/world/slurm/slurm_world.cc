@@ -13,8 +13,9 @@
 namespace weft::world {
 namespace {
 
-constexpr Duration kMaxPeriod = sched::seconds(20);  // the controller takes silence of a minute for an outage
-constexpr std::size_t kSubmitters = 4;               // sbatch mostly waits
+constexpr Duration kMaxPeriod = sched::seconds(20);       // the controller takes silence of a minute for an outage
+constexpr Duration kMaxWantedPeriod = sched::seconds(1);  // for a list that a start or an end waits for
+constexpr std::size_t kSubmitters = 4;                    // sbatch mostly waits
 constexpr int kLoadFactor = 4;  // lists take at most this share of the time, slurmctld's time included
 
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
@@ -159,7 +160,9 @@ Duration SlurmWorld::period() const {
 }
 
 void SlurmWorld::request_lists(sched::Moment now) {
-  const Duration wait = lists_wanted_ ? std::max(options_.min_period, list_took_) : period();
+  // Many starts and ends share a list: one per call would take more time than the jobs.
+  const Duration soon = std::max(list_took_, std::min(list_took_ * kLoadFactor, kMaxWantedPeriod));
+  const Duration wait = lists_wanted_ ? std::max(options_.min_period, soon) : period();
   const bool due = listed_at_ == sched::Moment() || now < listed_at_ || now - listed_at_ >= wait;
   if (listing_ || !due) return;
   listing_ = true;

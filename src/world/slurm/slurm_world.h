@@ -122,6 +122,7 @@ class SlurmWorld final : public World {
   void report_absent(SlurmAttempt& attempt, sched::Moment observed);
   void report_sealed(SlurmAttempt& attempt, control::PartPhase phase, const PartOutcome& outcome,
                      sched::Moment observed);
+  [[nodiscard]] bool has_settled(const SlurmAttempt& attempt, sched::NodeId node) const;
   void watch_checkpoints(const SlurmAttempt& attempt);
   [[nodiscard]] std::vector<sched::NodeId> nodes_of(std::string_view list) const;
 
