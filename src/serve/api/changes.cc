@@ -88,8 +88,7 @@ void Api::submit_job(const ApiCall& call) {
     return call.responder.respond(problem(400, "engine: this server has one engine"));
   ContainerRuntime containers = options_.containers;
   if (!options_.engines.empty() && !named.empty()) {
-    containers =
-        *engine == lease::LeaseOwner::kubernetes ? ContainerRuntime::kubernetes : ContainerRuntime::apptainer;
+    containers = *engine == lease::LeaseOwner::kubernetes ? ContainerRuntime::kubernetes : ContainerRuntime::apptainer;
   }
   Sources sources;
   Diagnostics diagnostics;
