@@ -253,7 +253,12 @@ TEST_F(EngineKubePipeline, AWorkflowUsesBothEngines) {
   wait_ready();
   wait_cpu_ready();
   if (HasFatalFailure()) return;
-  lab_->put("workflow.yaml", contents(source_dir() + "/examples/nightly.workflow.yaml"));
+  // The container of the GPU step runs in Slurm by Apptainer, here a stand-in.
+  put_apptainer();
+  lab_->put("workflow.yaml",
+            replace_all(contents(source_dir() + "/examples/nightly.workflow.yaml"), "        image: pytorch/pytorch\n",
+                        "        image: pytorch/pytorch\n        env: [{name: PATH, value: \"" +
+                            lab_->folder().string() + ":/usr/bin:/bin\"}]\n"));
   std::vector<std::string> words = run_words("workflow.yaml");
   words.insert(words.end(), {"--set", "rows=21"});
   const ProcessOutcome outcome = weft(words);
@@ -263,6 +268,7 @@ TEST_F(EngineKubePipeline, AWorkflowUsesBothEngines) {
   EXPECT_EQ(all["prepare"]["result"], "42");
   EXPECT_EQ(all["train"]["engine"], "slurm");
   EXPECT_EQ(all["train"]["result"], "trained on 42 rows");
+  EXPECT_THAT(contents(file("calls")), HasSubstr("docker://pytorch/pytorch"));
   EXPECT_EQ(jobs_of("s"), 1U);
   EXPECT_EQ(jobs_of("c"), 1U);
 }

@@ -237,13 +237,9 @@ TEST_F(EngineSlurm, AnAdministratorCancelsAndDrains) {
   wait_ready();
 }
 
-// Lists come from slurmrestd; when it is gone they come from squeue and sinfo.
-// Apptainer is not in Debian 12. A stand-in records its arguments and executes the command; it mounts nothing.
+// With a stand-in for Apptainer (put_apptainer()).
 TEST_F(EngineSlurm, JobsRunInContainers) {
-  lab_->put("apptainer", "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + file("calls") +
-                             "\nwhile [ $# -gt 0 ]; do\n  case $1 in\n    exec | --nv) shift ;;\n"
-                             "    --bind | --pwd) shift 2 ;;\n    *) shift; exec \"$@\" ;;\n  esac\ndone\nexit 2\n");
-  ::chmod(file("apptainer").c_str(), 0755);
+  put_apptainer();
   start_server();
   wait_ready();
   const std::string head = "job: 1\nname: boxed\ntenant: team-a\nnodes: 2\nrestart: {max_failures: 0}\n";
@@ -274,6 +270,7 @@ TEST_F(EngineSlurm, JobsRunInContainers) {
   EXPECT_FALSE(std::filesystem::exists(file("bare")));
 }
 
+// Lists come from slurmrestd; when it is gone they come from squeue and sinfo.
 TEST_F(EngineSlurm, ListsFromSlurmrestd) {
   WEFT_NEEDS_PROGRAM("slurmrestd");
   const pid_t rest = start_slurmrestd();

@@ -178,6 +178,15 @@ class SlurmFixture : public ::testing::Test {
     slurm({"scontrol", "reconfigure"});
   }
 
+  // A stand-in for Apptainer, which Debian 12 does not have, in the test's folder: notes its arguments in `calls` and
+  // runs the program without a container.
+  void put_apptainer() {
+    lab_->put("apptainer", "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + file("calls") +
+                               "\nwhile [ $# -gt 0 ]; do\n  case $1 in\n    exec | --nv) shift ;;\n"
+                               "    --bind | --pwd) shift 2 ;;\n    *) shift; exec \"$@\" ;;\n  esac\ndone\nexit 2\n");
+    ::chmod(file("apptainer").c_str(), 0755);
+  }
+
   void kill_process(pid_t pid) {
     ::kill(pid, SIGKILL);
     while (lab_->alive(pid)) pause();
