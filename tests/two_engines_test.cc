@@ -117,6 +117,29 @@ TEST_F(TwoEnginesTest, AProcessThatOutlivesItsJobKeepsTheNode) {
   expect_no_violation();
 }
 
+// Pattern A on one server: CPU steps on the nodes of Kubernetes, GPU steps on those of Slurm.
+TEST_F(TwoEnginesTest, APipelineUsesBothEnginesOfOneServer) {
+  start_both({"--first-owner", "kubernetes:" + node_name(3)});
+  ASSERT_TRUE(wait_for([&] { return is_held(0, "slurm") && is_held(3, "kubernetes"); })) << history();
+  lab_->put("both.pipeline.yaml",
+            "pipeline: 1\nname: both\nsteps:\n"
+            "  - {name: prepare, job: {command: [/bin/touch, " +
+                file("prepared") +
+                "]}}\n"
+                "  - {name: train, needs: [prepare], job: {gpus_per_node: 8, tenant: team-a, command: [/bin/sh, -c, "
+                "'test -e " +
+                file("prepared") + " && echo trained on $SLURMD_NODENAME']}}\n");
+  const pid_t run = lab_->start({weft_binary(), "pipeline", "run", file("both.pipeline.yaml"), "--on",
+                                 "kubernetes=" + file("s"), "--on", "slurm=" + file("s"), "--state", file("runs")});
+  ASSERT_TRUE(wait_for([&] { return !lab_->alive(run); }));
+  const ProcessOutcome shown = weft({"pipeline", "show", "both-1", "--state", file("runs"), "-o", "json"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("trained on train00"));
+  EXPECT_THAT(history(), HasSubstr("job 1: attempt 1 placed on " + node_name(3)));
+  EXPECT_THAT(history(), HasSubstr("job 2: attempt 1 placed on train00"));
+  EXPECT_THAT(history(), ::testing::Not(HasSubstr("job 2: attempt 1 placed on " + node_name(3))));
+}
+
 // Random submissions, moves and kills of weft serve. WEFT_TWO_ENGINE_ROUNDS sets another number of rounds.
 TEST_F(TwoEnginesTest, RandomMovesLoseNoJobAndShareNoNode) {
   const char* wanted = std::getenv("WEFT_TWO_ENGINE_ROUNDS");  // NOLINT(concurrency-mt-unsafe): nothing changes it

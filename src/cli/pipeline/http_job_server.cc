@@ -30,6 +30,12 @@ Result<std::string> HttpJobServer::engine() const {
 Result<std::uint64_t> HttpJobServer::submit(const pipeline::JobSubmission& submission) {
   Value body = Value::map({{"text", submission.text}, {"name", submission.name}, {"directory", submission.directory}});
   if (!submission.tenant.empty()) body.set("tenant", submission.tenant);
+  if (!has_two_) {
+    const Result<std::string> engines = engine();
+    if (!engines.ok()) return engines.error();
+    has_two_ = engines->find(" and ") != std::string::npos;
+  }
+  if (*has_two_ && !step_engine_.empty()) body.set("engine", step_engine_);
   const Result<json> answer =
       section_of(client_.post("/v1/jobs", write_json_line(body), submission.key), "answer", client_.socket());
   if (!answer.ok()) return answer.error();

@@ -1,6 +1,7 @@
 // A `weft serve` as a pipeline sees it, over its HTTP API.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/operate/server_client.h"
@@ -10,9 +11,11 @@ namespace weft::cli {
 
 class HttpJobServer final : public pipeline::JobServer {
  public:
-  HttpJobServer(Context& context, std::string socket) : client_(context, std::move(socket)) {}
+  // `step_engine`: of the steps that are submitted to it, for a server with two engines.
+  HttpJobServer(Context& context, std::string socket, std::string step_engine = {})
+      : client_(context, std::move(socket)), step_engine_(std::move(step_engine)) {}
 
-  // "slurm", "kubernetes", "local": what the server runs jobs with.
+  // "slurm", "kubernetes", "slurm and kubernetes", "local": what the server runs jobs with.
   [[nodiscard]] Result<std::string> engine() const;
   [[nodiscard]] Result<std::uint64_t> submit(const pipeline::JobSubmission& submission) override;
   [[nodiscard]] Result<pipeline::JobStatus> job(std::uint64_t number) override;
@@ -21,6 +24,8 @@ class HttpJobServer final : public pipeline::JobServer {
 
  private:
   ServerClient client_;
+  std::string step_engine_;
+  std::optional<bool> has_two_;  // engines; nullopt: not asked yet
 };
 
 }  // namespace weft::cli

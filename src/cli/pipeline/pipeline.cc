@@ -64,7 +64,7 @@ struct Servers {
 Servers connect(Context& context, const RunState& state) {
   Servers servers;
   for (const auto& [engine, socket] : state.sockets) {
-    servers.owned[engine] = std::make_unique<HttpJobServer>(context, socket);
+    servers.owned[engine] = std::make_unique<HttpJobServer>(context, socket, std::string(to_text(engine)));
     servers.by_engine[engine] = servers.owned[engine].get();
   }
   return servers;
