@@ -8,6 +8,7 @@ its check (tests/permitted_skips.txt). A kind of file without a check fails: it 
 """
 
 import ast
+import json
 import pathlib
 import re
 import shutil
@@ -108,6 +109,16 @@ def check_python(folder, files):
     return problems
 
 
+def check_json(folder, files):
+    problems = []
+    for name in files:
+        try:
+            json.loads((folder / name).read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            problems.append(f"{name}:{error.lineno}: {error.msg}")
+    return problems
+
+
 def check_yaml(folder, files):
     for python in ("/usr/bin/python3", sys.executable):
         if not subprocess.run([python, "-c", "import yaml"], capture_output=True, check=False).returncode:
@@ -152,6 +163,7 @@ CHECKS = [
     ("Kinds", set(), check_kinds),
     ("Shell", {".sh", ".bash"}, check_shell),
     ("Python", {".py"}, check_python),
+    ("Json", {".json"}, check_json),
     ("Yaml", {".yml", ".yaml"}, check_yaml),
     ("Ansible", {".yml"}, check_ansible),
     ("JavaScript", {".js"}, check_javascript),

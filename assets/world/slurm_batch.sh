@@ -4,8 +4,9 @@
 set -u
 umask 022
 unset LC_ALL
+nodes=@NODES@
 order=--distribution=block
-if [ @NODES@ -gt 1 ]; then
+if [ "$nodes" -gt 1 ]; then
   hosts=$(mktemp) || exit 71
   trap 'rm -f "$hosts"' EXIT
   # Node of each rank. srun reads it for --distribution=arbitrary.
@@ -27,7 +28,7 @@ done
 cpus=$((fewest / @TASKS_PER_NODE@))
 if [ "$cpus" -ge 1 ]; then share=--cpus-per-task=$cpus; else share=--overcommit; fi
 code=0
-srun --nodes=@NODES@ --ntasks=@TASKS@ "$share" "$order" --kill-on-bad-exit=1 --open-mode=append \
+srun --nodes="$nodes" --ntasks=@TASKS@ "$share" "$order" --kill-on-bad-exit=1 --open-mode=append \
   --input=none --output=@OUTPUT@ env @VARIABLES@ /bin/sh -c @TASK@ weft-task @ARGUMENTS@ || code=$?
 # For weft, if it does not run until Slurm has forgotten the job.
 if [ -w @END@ ]; then echo "$code" >@END@; fi
