@@ -215,7 +215,8 @@ class KubeletSim {
       const std::string name = kube::raw_text(variable, {"name"});
       std::string value = replace_all(kube::raw_text(variable, {"value"}), "$$", "$");
       if (name == "MASTER_ADDR") value = "127.0.0.1";
-      if (name == "MASTER_PORT") value = std::to_string(30'000 + hash64(kube_namespace_ + attempt) % 20'000);
+      // Below the ports of tests/ports.h and those of outgoing connections.
+      if (name == "MASTER_PORT") value = std::to_string(10'000 + hash64(kube_namespace_ + attempt) % 10'000);
       variables.push_back(name + "=" + value);
     }
     const std::string raw = output_file(pod, kube::raw_text(container, {"name"})) + ".raw";

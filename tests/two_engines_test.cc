@@ -143,7 +143,7 @@ TEST_F(TwoEnginesTest, APipelineUsesBothEnginesOfOneServer) {
 // Random submissions, moves and kills of weft serve. WEFT_TWO_ENGINE_ROUNDS sets another number of rounds.
 TEST_F(TwoEnginesTest, RandomMovesLoseNoJobAndShareNoNode) {
   const char* wanted = std::getenv("WEFT_TWO_ENGINE_ROUNDS");  // NOLINT(concurrency-mt-unsafe): nothing changes it
-  const int rounds = wanted == nullptr ? 12 : std::atoi(wanted);
+  const int rounds = wanted == nullptr ? 8 : std::atoi(wanted);
   RandomStream random(20'261'117, "two engines");
   start_both({"--first-owner", "kubernetes:" + node_name(2) + "," + node_name(3)});
   ASSERT_TRUE(wait_for([&] {
