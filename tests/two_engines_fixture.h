@@ -32,8 +32,24 @@ class TwoEngines : public SlurmFixture {
     kubelets_->ask_gate([this](const std::string& node, const std::string& pod, bool enters) {
       return weft_gate(node, {enters ? "check" : "leave", "--owner", "kubernetes", "--entry", pod}).code == 0;
     });
+    remove_pods();
     for (int i = 0; i < nodes_; ++i)
       ASSERT_EQ(kubelets_->add_node(node_name(i), testing_kube::KubeletSim::kernel_boot_id()), "");
+  }
+
+  // The tests share the API server and the names of the nodes: a pod of one that failed would keep a node from the
+  // next.
+  void remove_pods() {
+    kube::Client& client = space_.cluster().admin().client;
+    for (int i = 0; i < nodes_; ++i) {
+      const Result<kube::ObjectList> pods = client.list(kube::kPods, {"", "", "spec.nodeName=" + node_name(i)});
+      ASSERT_TRUE(pods.ok()) << pods.error().text();
+      for (const Value& pod : pods->items) {
+        const kube::ObjectName name{kube::raw_text(pod, {"metadata", "namespace"}),
+                                    kube::raw_text(pod, {"metadata", "name"})};
+        ASSERT_TRUE(client.remove(kube::kPods, name, {0, {}, {}, {}}).ok());
+      }
+    }
   }
 
   void start_before_controller() override {

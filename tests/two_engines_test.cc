@@ -70,7 +70,8 @@ TEST_F(TwoEnginesTest, NodesMoveBetweenSlurmAndKubernetes) {
   const std::string person(
       trim(slurm({"sbatch", "--parsable", "-w", node_name(idle_node), "-o", "/dev/null", file("person.sh")})));
   // A person's pod that names its node itself, past every scheduler, is refused at the gate of a node of Slurm.
-  const int slurm_node = 3;
+  int slurm_node = 0;
+  while (slurm_node == busy_node || slurm_node == idle_node) ++slurm_node;
   ASSERT_TRUE(is_held(slurm_node, "slurm"));
   const ProcessOutcome refused =
       weft_gate(node_name(slurm_node), {"check", "--owner", "kubernetes", "--entry", "person"});
