@@ -191,7 +191,7 @@ class PipelineTest : public testing_slurm::SlurmFixture {
     runner_ = 0;
     lab_->put("go", "");
 
-    // Canceled while nobody continues the run: the Slurm job has ended when the command returns.
+    // Canceled while no process continues the run: the Slurm job has ended when the command returns.
     const ProcessOutcome canceled = weft({"pipeline", "cancel", "mixed-1", "endless", "--state", file("runs")});
     EXPECT_EQ(canceled.code, 0) << canceled.err;
     EXPECT_EQ(state_of("endless"), "canceled");

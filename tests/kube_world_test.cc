@@ -333,7 +333,7 @@ TEST_F(KubeClusterWorld, CordonsWithATaintOfItsOwn) {
   EXPECT_THAT(taints(node(1)), testing::UnorderedElementsAre("team/x=1", "weft/session=test.12"));
   EXPECT_NE(find<CordonReport>([](const CordonReport& one) { return one.cordoned && one.owner == "weft:12"; }),
             nullptr);
-  // Twice is once; another session's mark stays, whoever asks.
+  // Twice is once; another session's mark stays.
   ASSERT_EQ(reply_to(control::CordonNode{2, 12, kFirst, true}, 2).kind, ReplyKind::accepted);
   ASSERT_EQ(reply_to(control::CordonNode{3, 13, kFirst, true}, 3).kind, ReplyKind::accepted);
   ASSERT_EQ(reply_to(control::CordonNode{4, 13, kFirst, false}, 4).kind, ReplyKind::accepted);

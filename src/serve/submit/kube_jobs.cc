@@ -307,7 +307,7 @@ class IndexedJobReader {
     } else {
       set_failures(draft_, limit.value_or(kDefaultBackoffLimit));
     }
-    // Kubernetes marks the Job as failed then: nobody expects to release it.
+    // Kubernetes marks the Job as failed then: no user expects to have to release it.
     draft_.spec.restart.on_success_only = !per_index && limit == 0;
     if (const YamlNode* policy = field_of(&spec, "podFailurePolicy")) read_failure_policy(*policy);
     const YamlNode* pod_template = field_of(&spec, "template");

@@ -21,7 +21,7 @@ class WorkQueue {
   WorkQueue& operator=(const WorkQueue&) = delete;
   WorkQueue(WorkQueue&&) = delete;
   WorkQueue& operator=(WorkQueue&&) = delete;
-  // Waits for the calls that run; whoever owns it makes them end soon. The others are dropped, and so is what would
+  // Waits for the calls that run; the owner makes them end soon. The others are dropped, and so is what would
   // follow from them.
   ~WorkQueue();
 

@@ -1,5 +1,5 @@
 // The difference between the accounting database of Slurm and what a cluster file asks for, as commands of sacctmgr.
-// Nothing is removed without `prune`, and then only what weft created (account_mark) and nobody uses: an account with
+// Nothing is removed without `prune`, and then only what weft created (account_mark) and no user has: an account with
 // users or accounts below it stays. Limits and QoS that others have added to an account stay, too, and are listed.
 #pragma once
 

@@ -57,7 +57,7 @@ class SlurmClient {
 
   // All jobs whose comment begins with `comment`, those that ended a short time ago too.
   [[nodiscard]] virtual Result<std::vector<SlurmJob>> list_jobs(const std::string& comment) = 0;
-  // All jobs of Slurm, whoever submitted them. For watch mode.
+  // All jobs of Slurm, of every user. For watch mode.
   [[nodiscard]] virtual Result<std::vector<ObservedJob>> list_observed_jobs() = 0;
   [[nodiscard]] virtual Result<std::vector<SlurmNode>> list_nodes() = 0;
   [[nodiscard]] virtual Result<std::vector<SlurmPartition>> list_partitions() = 0;
