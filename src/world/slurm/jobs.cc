@@ -89,6 +89,7 @@ void SlurmWorld::adopt(const SlurmJob& job, const AttemptMark& mark) {
 
 void SlurmWorld::update(SlurmAttempt& attempt, const SlurmJob& job) {
   if (!attempt.job) attempt.listed_since = nodes_.observed();
+  if (!attempt.job || attempt.job->state != job.state) pace_.note_change(now_);
   attempt.job = job;
   attempt.listed_round = applied_;
   attempt.absent_since = 0;

@@ -13,10 +13,7 @@
 namespace weft::world {
 namespace {
 
-constexpr Duration kMaxPeriod = sched::seconds(20);       // the controller takes silence of a minute for an outage
-constexpr Duration kMaxWantedPeriod = sched::seconds(1);  // for a list that a start or an end waits for
-constexpr std::size_t kSubmitters = 4;                    // sbatch mostly waits
-constexpr int kLoadFactor = 4;  // lists take at most this share of the time, slurmctld's time included
+constexpr std::size_t kSubmitters = 4;  // sbatch mostly waits
 
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
@@ -98,6 +95,7 @@ SlurmWorld::SlurmWorld(const SlurmOptions& options, BatchContext context, FileDe
       lock_(std::move(lock)),
       nodes_(names_of(options.nodes), context_.cluster, context_.state + "/boots"),
       checkpoints_(options.helper),
+      pace_({options.min_period, options.busy_period, options.idle_period}),
       submissions_(client, options.threads ? kSubmitters : 0),
       calls_(std::move(client), options.threads ? 1 : 0) {}
 
@@ -123,6 +121,7 @@ void SlurmWorld::log(std::string_view text) const {
 
 void SlurmWorld::send(const control::Command& command, sched::Moment now) {
   now_ = std::max(now_, now);
+  pace_.note_change(now_);
   std::visit([&](const auto& one) { handle(one, now); }, command);
 }
 
@@ -141,28 +140,14 @@ void SlurmWorld::poll(sched::Moment now, std::vector<control::Event>& events) {
   pending_.clear();
 }
 
-bool SlurmWorld::is_changing() const {
+bool SlurmWorld::is_busy() const {
   if (inventory_round_ != 0 || !blocked_.empty()) return true;
-  return std::any_of(attempts_.begin(), attempts_.end(), [](const auto& entry) {
-    const SlurmAttempt& attempt = entry.second;
-    if (attempt.step == SlurmAttempt::Step::over) return false;
-    return attempt.stop || attempt.operation != 0 || attempt.ended_round != 0 ||
-           (attempt.job && attempt.job->state != SlurmState::running);
-  });
-}
-
-Duration SlurmWorld::period() const {
-  const bool busy = std::any_of(attempts_.begin(), attempts_.end(), [](const auto& entry) {
-    return entry.second.step != SlurmAttempt::Step::over && entry.second.is_live();
-  });
-  const Duration base = is_changing() ? options_.min_period : busy ? options_.busy_period : options_.idle_period;
-  return std::max(base, std::min(list_took_ * kLoadFactor, kMaxPeriod));
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [](const auto& entry) { return entry.second.step != SlurmAttempt::Step::over; });
 }
 
 void SlurmWorld::request_lists(sched::Moment now) {
-  // Many starts and ends share a list: one per call would take more time than the jobs.
-  const Duration soon = std::max(list_took_, std::min(list_took_ * kLoadFactor, kMaxWantedPeriod));
-  const Duration wait = lists_wanted_ ? std::max(options_.min_period, soon) : period();
+  const Duration wait = lists_wanted_ ? pace_.short_wait() : pace_.wait(is_busy(), now);
   const bool due = listed_at_ == sched::Moment() || now < listed_at_ || now - listed_at_ >= wait;
   if (listing_ || !due) return;
   listing_ = true;
@@ -198,8 +183,7 @@ void SlurmWorld::note_reachable(const Lists& lists) {
 void SlurmWorld::apply(Lists lists, sched::Moment observed, std::uint64_t round) {
   listing_ = false;
   note_reachable(lists);
-  // A call that failed took its deadline: the next one may come soon.
-  list_took_ = reachable_ ? lists.took : Duration(0);
+  pace_.note_list(reachable_ ? lists.took : Duration(0));
   if (!reachable_) return;
   if (const Status applied = nodes_.apply(*lists.nodes, observed); !applied.ok()) {
     log(applied.error().text());

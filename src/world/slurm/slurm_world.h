@@ -25,6 +25,7 @@
 #include "world/slurm/attempt_files.h"
 #include "world/slurm/batch_job.h"
 #include "world/slurm/call_queue.h"
+#include "world/slurm/list_pace.h"
 #include "world/slurm/node_table.h"
 #include "world/slurm/slurm_attempt.h"
 
@@ -38,8 +39,8 @@ struct SlurmOptions {
   std::vector<std::string> helper;            // see LocalOptions
   std::function<void(std::string_view)> log;  // one line for operators; may be null
   Duration keep_ended = sched::seconds(30LL * 24 * 3600);  // records of attempts that ended longer ago are removed
-  Duration min_period = milliseconds(200);                 // between lists while something changes
-  Duration busy_period = milliseconds(1'000);              // while jobs run
+  Duration min_period = milliseconds(200);                 // between lists
+  Duration busy_period = milliseconds(1'000);              // while jobs run and nothing changes
   Duration idle_period = milliseconds(5'000);
   bool threads = true;  // false: calls are made by poll(), for tests
 };
@@ -96,8 +97,7 @@ class SlurmWorld final : public World {
   // slurm_world.cc
   void log(std::string_view text) const;
   void request_lists(sched::Moment now);
-  [[nodiscard]] Duration period() const;
-  [[nodiscard]] bool is_changing() const;
+  [[nodiscard]] bool is_busy() const;
   void apply(Lists lists, sched::Moment observed, std::uint64_t round);
   void note_reachable(const Lists& lists);
   void take_inventory(sched::Moment observed);
@@ -133,6 +133,7 @@ class SlurmWorld final : public World {
   Attempts attempts_;  // that are not over, and those that are but are still listed
   std::vector<std::pair<control::AttemptName, std::uint32_t>> releases_;  // to be sent, with their jobs
   CheckpointWatch checkpoints_;
+  ListPace pace_;
   std::vector<control::Event> pending_;
   control::Term term_ = 0;
   std::uint64_t round_ = 0;    // of the lists that were requested last
@@ -144,7 +145,6 @@ class SlurmWorld final : public World {
   std::set<std::pair<std::uint32_t, std::int64_t>> canceling_;  // stray jobs with a cancel that was not answered
   sched::Moment now_{};
   sched::Moment listed_at_{};
-  Duration list_took_{};
   bool reachable_ = true;
   // Last: their threads end first. Submissions do not delay what frees GPUs: lists, ends, stops.
   CallQueue submissions_;
