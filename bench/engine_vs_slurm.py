@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""bench/engine_vs_slurm.py WEFT [NODES [JOBS [ROUNDS]]]: jobs through `weft serve --engine slurm` beside Slurm alone.
+"""bench/engine_vs_slurm.py WEFT [NODES [JOBS [ROUNDS [PARAMETERS]]]]: jobs through `weft serve --engine slurm` beside Slurm alone.
 
 Starts Slurm with NODES slurmd of this machine (as root) and, in turn, ROUNDS times: submits JOBS jobs of one task and one
 GPU with `sbatch`, one after another, and waits until all have ended; the same with one call of `weft job submit` for as many
 files; and with `weft job submit` in a loop, whose start alone takes longer than that of sbatch. All run the same program
-under srun. Time is from the first submission to the end of the last job as slurmctld logged it, so that all are measured by
+under srun. PARAMETERS are the SchedulerParameters of slurm.conf for all three: batch_sched_delay=0, as `weft render` writes,
+unless given. Time is from the first submission to the end of the last job as slurmctld logged it, so that all are measured by
 the same clock.
 """
 
@@ -55,7 +56,8 @@ def main():
         sys.exit(__doc__)
     weft = os.path.abspath(sys.argv[1])
     nodes, jobs, rounds = [int(sys.argv[i]) if len(sys.argv) > i else value for i, value in ((2, 16), (3, 1000), (4, 1))]
-    slurm = Slurm([f"train{i + 1:03}" for i in range(nodes)])
+    parameters = sys.argv[5] if len(sys.argv) > 5 else "batch_sched_delay=0"
+    slurm = Slurm([f"train{i + 1:03}" for i in range(nodes)], f"SchedulerParameters={parameters}\n")
     server = None
     try:
         with open(f"{slurm.d}/cluster.yaml", "w", encoding="utf-8") as file:

@@ -73,6 +73,8 @@ void SlurmWorld::submit(const control::StartAttempt& command, SlurmSubmission jo
   SlurmAttempt& attempt = attempt_of(command.name);
   attempt.step = Step::submitting;
   attempt.start = attempt.operation = command.operation;
+  attempt.submitter = {job.account, job.uid};
+  attempt.listed_since = nodes_.observed();
   attempt.plan = files.plan;
   attempt.nodes = make_layout(command.slots).nodes;
   submissions_.add(
@@ -92,6 +94,7 @@ void SlurmWorld::finish_submit(const control::AttemptName& name, const Result<st
   if (id.ok()) {
     attempt->step = Step::submitted;
     attempt->expected_id = *id;
+    if (!attempt->stop && compared_.contains(attempt->submitter)) release(*attempt, *id);
     return;
   }
   const control::OperationId operation = std::exchange(attempt->operation, 0);
@@ -107,14 +110,14 @@ void SlurmWorld::finish_submit(const control::AttemptName& name, const Result<st
   }
 }
 
-void SlurmWorld::release(const control::AttemptName& name) {
-  SlurmAttempt& attempt = *find_attempt(name);
+void SlurmWorld::release(SlurmAttempt& attempt, std::uint32_t job) {
   attempt.step = Step::releasing;
-  releases_.emplace_back(name, attempt.job->id);
+  releases_.emplace_back(attempt.name, job);
 }
 
-// All that one list allows, in one call.
+// All that came together meanwhile, in one call.
 void SlurmWorld::send_releases() {
+  if (calls_.open() > 0) return;
   constexpr std::size_t kMaxReleases = 100;  // in one call
   for (std::size_t first = 0; first < releases_.size(); first += kMaxReleases) {
     std::vector<control::AttemptName> names;

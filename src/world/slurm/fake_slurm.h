@@ -65,7 +65,7 @@ class FakeSlurm final : public SlurmClient {
     job.state = SlurmState::pending;
     job.held = true;
     job.comment = submission.comment;
-    job.required_nodes = join(submission.nodes, ",");
+    job.required_nodes = wrong_nodes.empty() ? join(submission.nodes, ",") : wrong_nodes;
     job.node_count = static_cast<std::uint32_t>(submission.nodes.size()) + (wrong_count ? 1 : 0);
     (submit_is_late ? late : jobs).push_back(job);
     if (submit_error) return *std::exchange(submit_error, std::nullopt);
@@ -179,6 +179,7 @@ class FakeSlurm final : public SlurmClient {
   bool down = false;
   bool nodes_down = false;
   bool wrong_count = false;
+  std::string wrong_nodes;  // of submissions, as a plugin of slurmctld would set them
   bool obeys_sigterm = true;
   std::optional<Error> submit_error;  // of the next submission
   bool submit_has_effect = false;     // although it fails

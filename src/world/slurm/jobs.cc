@@ -88,7 +88,7 @@ void SlurmWorld::adopt(const SlurmJob& job, const AttemptMark& mark) {
 }
 
 void SlurmWorld::update(SlurmAttempt& attempt, const SlurmJob& job) {
-  if (!attempt.job) attempt.listed_since = nodes_.observed();
+  if (attempt.start == 0 && !attempt.job) attempt.listed_since = nodes_.observed();
   if (!attempt.job || attempt.job->state != job.state) pace_.note_change(now_);
   attempt.job = job;
   attempt.listed_round = applied_;
@@ -104,6 +104,7 @@ void SlurmWorld::update(SlurmAttempt& attempt, const SlurmJob& job) {
     cancel(attempt, now_);
   } else if (job.state == SlurmState::pending) {
     if (attempt.step == Step::submitted || attempt.step == Step::ambiguous) return check_held(attempt);
+    if (attempt.start != 0 && !has_its_nodes(attempt, job.required_nodes)) return cancel_misplaced(attempt);
     // It may have run: slurmctld was restarted with an older state. A second release could start it a second time.
     if (attempt.step == Step::released && (job.held || !attempt.running.empty())) {
       log(fmt::format("Slurm job {} of attempt {} waits although it was released: canceling it", job.id,
@@ -111,26 +112,35 @@ void SlurmWorld::update(SlurmAttempt& attempt, const SlurmJob& job) {
       attempt.lost = true;
       cancel(attempt, now_);
     }
-  } else if (!job.nodes.empty()) {
-    std::vector<sched::NodeId> has = nodes_of(job.nodes);
-    std::vector<sched::NodeId> wanted = attempt.nodes;
-    std::sort(has.begin(), has.end());
-    std::sort(wanted.begin(), wanted.end());
-    if (has != wanted) {
-      log(fmt::format("Slurm job {} of attempt {} runs on {}, not where weft placed it: canceling it", job.id,
-                      to_text(attempt.name), job.nodes));
-      cancel(attempt, now_);
-    }
+  } else if (!job.nodes.empty() && !has_its_nodes(attempt, job.nodes)) {
+    cancel_misplaced(attempt);
   }
+}
+
+bool SlurmWorld::has_its_nodes(const SlurmAttempt& attempt, std::string_view list) const {
+  std::vector<sched::NodeId> has = nodes_of(list);
+  std::vector<sched::NodeId> wanted = attempt.nodes;
+  std::sort(has.begin(), has.end());
+  std::sort(wanted.begin(), wanted.end());
+  return has == wanted;
+}
+
+void SlurmWorld::cancel_misplaced(SlurmAttempt& attempt) {
+  const SlurmJob& job = *attempt.job;
+  compared_.erase(attempt.submitter);
+  log(fmt::format("Slurm job {} of attempt {} {} on {}, not where weft placed it: canceling it", job.id,
+                  to_text(attempt.name), job.nodes.empty() ? "waits to run" : "runs",
+                  job.nodes.empty() ? job.required_nodes : job.nodes));
+  cancel(attempt, now_);
 }
 
 void SlurmWorld::check_held(SlurmAttempt& attempt) {
   const SlurmJob& job = *attempt.job;
-  std::vector<sched::NodeId> has = nodes_of(job.required_nodes);
-  std::vector<sched::NodeId> wanted = attempt.nodes;
-  std::sort(has.begin(), has.end());
-  std::sort(wanted.begin(), wanted.end());
-  if (has == wanted && job.node_count == wanted.size()) return release(attempt.name);
+  if (has_its_nodes(attempt, job.required_nodes) && job.node_count == attempt.nodes.size()) {
+    compared_.insert(attempt.submitter);
+    return release(attempt, job.id);
+  }
+  compared_.erase(attempt.submitter);
   if (attempt.operation != 0)
     reply(std::exchange(attempt.operation, 0), control::ReplyKind::permanent,
           fmt::format("Slurm job {} has {} nodes, {}: not what was submitted", job.id, job.node_count,

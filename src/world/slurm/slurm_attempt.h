@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,15 @@ struct SlurmStop {
   std::int64_t since_ns = 0;    // a checkpoint that was written after it is the one that was asked for
 };
 
+// Plugins of slurmctld that change jobs at submission go by these.
+struct SlurmSubmitter {
+  std::string account;
+  std::uint32_t uid = 0;
+  bool operator<(const SlurmSubmitter& other) const {
+    return std::tie(account, uid) < std::tie(other.account, other.uid);
+  }
+};
+
 struct SlurmAttempt {
   enum class Step : std::uint8_t {
     none,        // known by a stop or by its file only
@@ -44,9 +55,10 @@ struct SlurmAttempt {
   control::OperationId operation = 0;  // the same until it is answered
   PartPlan plan;                       // its name is 0.0 if it could not be read
   std::vector<sched::NodeId> nodes;    // of the command, the plan or the job
+  SlurmSubmitter submitter;
   std::uint32_t expected_id = 0;       // as sbatch said; 0: unknown
   std::optional<SlurmJob> job;         // as last listed
-  sched::Moment listed_since{};        // the first list that had it
+  sched::Moment listed_since{};        // the last list before it was submitted, or the first that had it
   std::uint64_t listed_round = 0;      // the last list that had it
   std::uint64_t absent_since = 0;      // the first list since that one that did not; 0: it is listed
   std::optional<Stop> stop;

@@ -129,10 +129,13 @@ void SlurmWorld::poll(sched::Moment now, std::vector<control::Event>& events) {
   now_ = std::max(now_, now);
   submissions_.collect();
   calls_.collect();
+  send_releases();
   advance_stops(now);
   request_lists(now);
   if (!options_.threads) {
     submissions_.collect();
+    calls_.collect();
+    send_releases();
     calls_.collect();
   }
   checkpoints_.poll(now, pending_);
@@ -191,7 +194,6 @@ void SlurmWorld::apply(Lists lists, sched::Moment observed, std::uint64_t round)
   }
   applied_ = round;
   apply_jobs(std::move(lists.jobs).value());
-  send_releases();
   nodes_.report(pending_);
   report_parts(observed);
   if (inventory_round_ != 0 && inventory_round_ <= round) take_inventory(observed);

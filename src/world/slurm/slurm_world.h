@@ -1,6 +1,7 @@
 // Engine `slurm`: weft queues and places, Slurm starts exactly what weft says where weft says. An attempt is one held
 // batch job on exactly its nodes; only the process that submitted it releases it, so that a delayed or repeated
-// submission never runs. What runs and what has ended is known only from Slurm's lists; a node that does not answer
+// submission never runs. The first job of a submitter is compared with the command before its release, the others by
+// the next list. What runs and what has ended is known only from Slurm's lists; a node that does not answer
 // proves nothing. No BMC, no policy.
 //
 // send() and poll() never block: calls to Slurm are made by other threads (call_queue.h), sbatch by several and the
@@ -86,7 +87,7 @@ class SlurmWorld final : public World {
   [[nodiscard]] std::string why_not_startable(const control::StartAttempt& command) const;
   void submit(const control::StartAttempt& command, SlurmSubmission job);
   void finish_submit(const control::AttemptName& name, const Result<std::uint32_t>& id);
-  void release(const control::AttemptName& name);
+  void release(SlurmAttempt& attempt, std::uint32_t job);
   void send_releases();
   void finish_release(const control::AttemptName& name, const Status& released);
   void finish_cordon(const control::CordonNode& command, const Result<std::vector<SlurmNode>>& nodes,
@@ -107,6 +108,8 @@ class SlurmWorld final : public World {
   void apply_job(const SlurmJob& job, const AttemptMark& mark);
   void update(SlurmAttempt& attempt, const SlurmJob& job);
   void check_held(SlurmAttempt& attempt);
+  [[nodiscard]] bool has_its_nodes(const SlurmAttempt& attempt, std::string_view list) const;
+  void cancel_misplaced(SlurmAttempt& attempt);
   void adopt(const SlurmJob& job, const AttemptMark& mark);
   void cancel_stray(const SlurmJob& job, const AttemptMark& mark);
   void cancel(SlurmAttempt& attempt, sched::Moment now);
@@ -132,6 +135,8 @@ class SlurmWorld final : public World {
   NodeTable nodes_;
   Attempts attempts_;  // that are not over, and those that are but are still listed
   std::vector<std::pair<control::AttemptName, std::uint32_t>> releases_;  // to be sent, with their jobs
+  // Their last job was listed as it was submitted: others need not wait for a list before they are released.
+  std::set<SlurmSubmitter> compared_;
   CheckpointWatch checkpoints_;
   ListPace pace_;
   std::vector<control::Event> pending_;

@@ -63,6 +63,33 @@ TEST_F(SlurmWorldTest, AJobThatDiffersFromTheCommandIsNotReleased) {
   EXPECT_EQ(slurm_->jobs[0].state, SlurmState::canceled);
 }
 
+// Once one was listed as it was submitted, the others do not wait for a list. They are compared all the same.
+TEST_F(SlurmWorldTest, LaterJobsAreReleasedBeforeTheyAreListed) {
+  open();
+  world_->send(command({0}), now_);
+  turn(5);
+  ASSERT_EQ(slurm_->releases, 1);
+  const int lists = slurm_->lists;
+  control::StartAttempt second = command({1});
+  second.name.job = 2;
+  world_->send(second, now_);
+  turn(1);
+  EXPECT_EQ(slurm_->releases, 2);
+  EXPECT_LE(slurm_->lists, lists + 1);
+  slurm_->wrong_nodes = "n3";
+  control::StartAttempt third = command({2});
+  third.name.job = 3;
+  world_->send(third, now_);
+  turn(5);
+  EXPECT_EQ(slurm_->jobs[2].state, SlurmState::canceled);
+  control::StartAttempt fourth = command({2});
+  fourth.name.job = 4;
+  world_->send(fourth, now_);
+  turn(5);
+  EXPECT_EQ(slurm_->releases, 3) << "compared before its release again";
+  EXPECT_EQ(slurm_->jobs[3].state, SlurmState::canceled);
+}
+
 TEST_F(SlurmWorldTest, RefusalsOfSlurm) {
   open();
   slurm_->submit_error = Error{ErrorCode::unavailable, "connect failure", {}};
@@ -167,7 +194,11 @@ TEST_F(SlurmWorldTest, AnOlderStateOfSlurmctldDoesNotStartAJobAgain) {
 TEST_F(SlurmWorldTest, ARestartCancelsHeldJobsAndFindsRunningOnes) {
   open();
   start_running();
-  world_->send(command({1}, 2), now_);
+  control::StartAttempt second = command({1}, 2);
+  auto spec = std::make_shared<control::JobSpec>(*second.spec);
+  spec->shape.tenant = "other";  // whose jobs were not compared yet
+  second.spec = spec;
+  world_->send(second, now_);
   world_->poll(now_, events_);  // submitted, not released
   ASSERT_EQ(slurm_->jobs.size(), 2U);
   ASSERT_TRUE(slurm_->jobs[1].held);
