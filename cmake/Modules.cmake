@@ -7,7 +7,7 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim kube store world serve pipeline cli)
+set(WEFT_LIGHT_MODULES base model design config render hostprobe check workload lease oob bmcsim kube store world serve pipeline job_namespace cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
 set(WEFT_PLAIN_MODULES design check cli)
@@ -92,6 +92,7 @@ weft_module(serve base model config oob sched lease kube store control world)
   weft_submodule(serve api http submit)
   weft_submodule(serve daemon http submit api)
 weft_module(pipeline base model oob)
+weft_module(job_namespace base oob kube world)
 weft_module(cli ALL)
   weft_submodule(cli framework)
   weft_submodule(cli about framework)

@@ -23,7 +23,7 @@ GROUPS = {
     "Render": ("render", "diff"),
     "Simulate": ("sim",),
     "Schedule": ("sched",),
-    "Operate": ("serve", "status", "job", "pipeline", "node", "lease", "gate", "accounts", "queue",
+    "Operate": ("serve", "status", "job", "pipeline", "namespace", "node", "lease", "gate", "accounts", "queue",
                 "watch", "drill"),
     "Out of band": ("oob", "rescue"),
     "Catalog, formats and help": ("catalog", "schema", "completion", "man", "help", "version"),

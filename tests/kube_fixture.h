@@ -105,6 +105,7 @@ class KubeLab {
                    "--service-account-key-file=" + file("sa.pub"),
                    "--service-account-signing-key-file=" + file("sa.key"), "--endpoint-reconciler-type=none",
                    "--disable-admission-plugins=ServiceAccount",
+                   "--enable-admission-plugins=PodNodeSelector,PodTolerationRestriction",
                    // Versions of ConfigMaps are watched from etcd, so that a test can let them expire.
                    "--watch-cache-sizes=configmaps#0", "--kubelet-client-certificate=" + file("admin.crt"),
                    "--kubelet-client-key=" + file("admin.key"), "--kubelet-preferred-address-types=InternalIP"};

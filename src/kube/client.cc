@@ -234,6 +234,12 @@ Result<CreateOutcome> Client::create(const Resource& resource, const Value& obje
 
 Status Client::create_subresource(const Resource& resource, const ObjectName& object, std::string_view subresource,
                                   const Value& body) {
+  const Result<Value> done = request_subresource(resource, object, subresource, body);
+  return done.ok() ? Status() : Status(done.error());
+}
+
+Result<Value> Client::request_subresource(const Resource& resource, const ObjectName& object,
+                                          std::string_view subresource, const Value& body) {
   Result<std::string> path = object_path(resource, object, subresource);
   if (!path.ok()) return path.error();
   ApiRequest request;
@@ -242,8 +248,20 @@ Status Client::create_subresource(const Resource& resource, const ObjectName& ob
   request.body = write_json_line(body);
   request.content_type = kJson;
   request.deadline = options_.deadline;
-  const Result<Value> done = request_object({"create", resource, object, subresource}, request);
-  return done.ok() ? Status() : Status(done.error());
+  return request_object({"create", resource, object, subresource}, request);
+}
+
+Result<Value> Client::try_create(const Resource& resource, const Value& object) {
+  const ObjectName name = name_in(resource, object);
+  Result<std::string> path = collection_path(resource, name.kube_namespace);
+  if (!path.ok()) return path.error();
+  ApiRequest request;
+  request.method = "POST";
+  request.target = with_query(std::move(path).value(), {{"fieldManager", options_.field_manager}, {"dryRun", "All"}});
+  request.body = write_json_line(typed(resource, object));
+  request.content_type = kJson;
+  request.deadline = options_.deadline;
+  return request_object({"create", resource, name}, request);
 }
 
 Result<Value> Client::review(const Resource& resource, const Value& object) {

@@ -122,6 +122,11 @@ class Client {
   // POST to a subresource, such as "binding" of a pod.
   [[nodiscard]] Status create_subresource(const Resource& resource, const ObjectName& object,
                                           std::string_view subresource, const Value& body);
+  // The same, for one whose answer matters, such as "token" of a service account.
+  [[nodiscard]] Result<Value> request_subresource(const Resource& resource, const ObjectName& object,
+                                                  std::string_view subresource, const Value& body);
+  // The object as the server would create it, plug-ins for admission included. It is not created.
+  [[nodiscard]] Result<Value> try_create(const Resource& resource, const Value& object);
   // POST of an object that the server answers and does not keep, such as a SelfSubjectAccessReview.
   [[nodiscard]] Result<Value> review(const Resource& resource, const Value& object);
   // Server-side apply. `conflict` names the other owners of fields; with `force` they lose them.

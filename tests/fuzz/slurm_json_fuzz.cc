@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "world/slurm/job_array.h"
+#include "world/slurm/job_runs.h"
 #include "world/slurm/job_table.h"
 #include "world/slurm/slurm_json.h"
 
@@ -26,6 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto tasks = parse_array_tasks(text); tasks.ok()) {
     for (const ArrayTask& task : *tasks) CHECK(!task.state.empty(), "a task has a state");
   }
+  if (const auto runs = parse_job_runs(text); runs.ok()) {
+    for (const JobRun& run : *runs) CHECK(run.id != 0 && run.memory_mib >= 0, "a run can be told apart from others");
+    CHECK(!parse_job_runs(text.substr(0, text.find_last_of('}'))).ok(), "a truncated answer is an error");
+  }
+  (void)find_accounted_end(text, 7, 1'794'957'263);
   if (const auto nodes = parse_slurm_nodes(text); nodes.ok()) {
     for (const SlurmNode& node : *nodes) CHECK(!node.name.empty() && !node.state.empty(), "a node has a state");
   }

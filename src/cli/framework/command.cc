@@ -40,6 +40,7 @@ std::vector<Command> make_commands() {
   for (Command& command : gate_commands()) commands.push_back(std::move(command));
   for (Command& command : accounts_commands()) commands.push_back(std::move(command));
   for (Command& command : pipeline_commands()) commands.push_back(std::move(command));
+  for (Command& command : namespace_commands()) commands.push_back(std::move(command));
   commands.push_back(queue_command());
   commands.push_back(watch_command());
   commands.push_back(drill_command());

@@ -138,6 +138,7 @@ struct OptionSection {
 [[nodiscard]] std::vector<Command> lease_commands();
 [[nodiscard]] std::vector<Command> accounts_commands();
 [[nodiscard]] std::vector<Command> pipeline_commands();
+[[nodiscard]] std::vector<Command> namespace_commands();
 [[nodiscard]] Command queue_command();
 [[nodiscard]] Command status_command();
 [[nodiscard]] Command watch_command();

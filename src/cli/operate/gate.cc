@@ -49,13 +49,25 @@ std::vector<std::string> device_patterns(Context& context) {
   return patterns;
 }
 
+world::HolderQuery holder_query(Context& context) {
+  world::HolderQuery query;
+  query.devices = device_patterns(context);
+  query.ignored = context.arguments().values("ignore");
+  for (const char* program : {"nvidia-persistenced", "nv-hostengine"}) query.ignored.emplace_back(program);
+  return query;
+}
+
+Exit run_holders(Context& context) {
+  const Result<std::vector<world::DeviceHolder>> held = world::find_device_holders(holder_query(context));
+  if (!held.ok()) return context.failed(held.error());
+  if (held->empty()) return Exit::ok;
+  const Exit delivered = context.deliver(world::describe(*held) + "\n");
+  return delivered == Exit::ok ? Exit::findings : delivered;
+}
+
 // The state of the gate and both witnesses of the node.
 Result<Document> look(Context& context, const world::GateFile& gate) {
-  world::HolderQuery holders;
-  holders.devices = device_patterns(context);
-  holders.ignored = context.arguments().values("ignore");
-  for (const char* program : {"nvidia-persistenced", "nv-hostengine"}) holders.ignored.emplace_back(program);
-  const Result<std::vector<world::DeviceHolder>> held = world::find_device_holders(holders);
+  const Result<std::vector<world::DeviceHolder>> held = world::find_device_holders(holder_query(context));
   if (!held.ok()) return held.error();
   const Result<std::string> kernel = world::read_kernel_boot_id();
   if (!kernel.ok()) return kernel.error();
@@ -200,12 +212,16 @@ Option device_option() {
           .repeatable = true};
 }
 
+Option ignore_option() {
+  return {.name = "ignore",
+          .value = "PROGRAM",
+          .help = "a program that keeps devices open on an idle node, besides nvidia-persistenced and nv-hostengine",
+          .repeatable = true};
+}
+
 std::vector<Option> look_options() {
   return {device_option(),
-          {.name = "ignore",
-           .value = "PROGRAM",
-           .help = "a program that keeps devices open on an idle node, besides nvidia-persistenced and nv-hostengine",
-           .repeatable = true},
+          ignore_option(),
           {.name = "slurmd-spool",
            .value = "DIR",
            .help = "count only steps of the slurmd with this SlurmdSpoolDir, where several run on one machine",
@@ -272,6 +288,18 @@ std::vector<Command> gate_commands() {
   commands.push_back(std::move(leave));
   commands.push_back(order_command("open", "Open the gate of an engine under an epoch", run_open));
   commands.push_back(order_command("close", "Close the gate of an engine up to an epoch", run_close));
+  Command holders;
+  holders.name = "gate holders";
+  holders.summary = "Show the processes that have a GPU of this node open";
+  holders.usage = "[OPTIONS]";
+  holders.description = {
+      "Run it as root on the node. Exit status 0: none. 1: there are some, which are printed. A process that cannot be "
+      "read is an error, not one without open files."};
+  holders.examples = {{"weft gate holders", "Whether the GPUs are free"},
+                      {"weft gate holders --device /dev/nvidia0", "Whether one of them is"}};
+  holders.options = {device_option(), ignore_option(), file_option()};
+  holders.run = run_holders;
+  commands.push_back(std::move(holders));
   Command hook;
   hook.name = "gate hook";
   hook.summary = "Ask the gate as a hook of a container runtime";

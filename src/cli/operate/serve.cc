@@ -11,6 +11,7 @@
 
 #include "base/human_format.h"
 #include "cli/framework/option_reader.h"
+#include "cli/operate/kube_input.h"
 #include "cli/operate/server_client.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/stage_options.h"
@@ -49,18 +50,6 @@ constexpr std::pair<std::string_view, std::string_view> kEngineOptions[] = {
 // How the server reaches the gate of a node.
 constexpr const char* kGateCommand = "ssh -o BatchMode=yes -o ConnectTimeout=5 {node} weft gate";
 
-// The places where kubectl looks; "": none of them.
-std::string find_kubeconfig(Context& context) {
-  std::string given = context.arguments().value("kubeconfig");
-  if (!given.empty() || context.arguments().has("service-account")) return given;
-  std::string named = context.io().environment("KUBECONFIG");
-  if (!named.empty()) return named;
-  if (!context.io().environment("KUBERNETES_SERVICE_HOST").empty()) return {};
-  std::string usual = context.io().environment("HOME") + "/.kube/config";
-  std::error_code problem;
-  return std::filesystem::exists(usual, problem) ? usual : std::string();
-}
-
 serve::SlurmSettings slurm_settings(Context& context) {
   serve::SlurmSettings settings;
   const std::string conf = context.arguments().value("slurm-conf");
@@ -75,14 +64,9 @@ serve::SlurmSettings slurm_settings(Context& context) {
 }
 
 serve::KubeSettings kube_settings(Context& context) {
-  serve::KubeSettings settings;
-  settings.kubeconfig = find_kubeconfig(context);
-  settings.context = context.arguments().value("kube-context");
+  serve::KubeSettings settings = kube_access_settings(context);
   settings.kube_namespace = context.arguments().value("namespace");
   settings.image = context.arguments().value("image");
-  settings.service_account = context.arguments().value("service-account");
-  settings.service_host = context.io().environment("KUBERNETES_SERVICE_HOST");
-  settings.service_port = context.io().environment("KUBERNETES_SERVICE_PORT");
   return settings;
 }
 
@@ -258,23 +242,13 @@ std::vector<Option> lease_options() {
 }
 
 std::vector<Option> kube_options() {
-  return {
-      {.name = "kubeconfig",
-       .value = "FILE",
-       .help = "kubeconfig of the cluster to run jobs in",
-       .fallback = "$KUBECONFIG, the pod's service account, or ~/.kube/config",
-       .hint = Hint::file},
-      {.name = "kube-context", .value = "NAME", .help = "context of the kubeconfig", .fallback = "its current context"},
-      {.name = "namespace",
-       .value = "NAME",
-       .help = "Kubernetes namespace of the jobs",
-       .fallback = "that of the context; with --mode watch, all"},
-      {.name = "service-account",
-       .value = "DIR",
-       .help = "directory with token and ca.crt of the pod's service account",
-       .fallback = "/var/run/secrets/kubernetes.io/serviceaccount in a pod",
-       .hint = Hint::file},
-      {.name = "image", .value = "IMAGE", .help = "container image that Kubernetes runs jobs in"}};
+  std::vector<Option> options = kube_access_options();
+  options.push_back({.name = "namespace",
+                     .value = "NAME",
+                     .help = "Kubernetes namespace of the jobs",
+                     .fallback = "that of the context; with --mode watch, all"});
+  options.push_back({.name = "image", .value = "IMAGE", .help = "container image that Kubernetes runs jobs in"});
+  return options;
 }
 
 }  // namespace

@@ -99,8 +99,9 @@ void add_scheduling(const SlurmModel& model, SettingsText& out) {
                   : "Priority: partition first, then size. The backfill window covers the longest time limit. Without "
                     "batch_sched_delay=0, free nodes wait up to 4 s for the next job.");
   out.set("SchedulerType", "sched/backfill");
-  out.set("SchedulerParameters", fmt::format("batch_sched_delay=0,bf_continue,bf_max_job_test=1000,bf_resolution=300,bf_window={}{}",
-                                             minutes_of(Duration(window)), new_names ? "" : ",preempt_youngest_first"));
+  out.set("SchedulerParameters",
+          fmt::format("batch_sched_delay=0,bf_continue,bf_max_job_test=1000,bf_resolution=300,bf_window={}{}",
+                      minutes_of(Duration(window)), new_names ? "" : ",preempt_youngest_first"));
   out.set("PriorityType", "priority/multifactor");
   out.set("PriorityMaxAge", "7-0");
   out.set("PriorityWeightPartition", 100'000);

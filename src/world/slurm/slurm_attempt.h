@@ -56,11 +56,11 @@ struct SlurmAttempt {
   PartPlan plan;                       // its name is 0.0 if it could not be read
   std::vector<sched::NodeId> nodes;    // of the command, the plan or the job
   SlurmSubmitter submitter;
-  std::uint32_t expected_id = 0;       // as sbatch said; 0: unknown
-  std::optional<SlurmJob> job;         // as last listed
-  sched::Moment listed_since{};        // the last list before it was submitted, or the first that had it
-  std::uint64_t listed_round = 0;      // the last list that had it
-  std::uint64_t absent_since = 0;      // the first list since that one that did not; 0: it is listed
+  std::uint32_t expected_id = 0;   // as sbatch said; 0: unknown
+  std::optional<SlurmJob> job;     // as last listed
+  sched::Moment listed_since{};    // the last list before it was submitted, or the first that had it
+  std::uint64_t listed_round = 0;  // the last list that had it
+  std::uint64_t absent_since = 0;  // the first list since that one that did not; 0: it is listed
   std::optional<Stop> stop;
   std::uint64_t stop_round = 0;  // lists of this round or later were requested after the stop
   bool canceled_by_weft = false;
