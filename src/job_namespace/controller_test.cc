@@ -220,7 +220,8 @@ TEST_F(NamespaceController, AnAbsentRunIsNotOver) {
   ASSERT_TRUE(turn(5'010).ok());
   EXPECT_FALSE(exists(key_));
   EXPECT_FALSE(fs::exists(kubeconfig_path(root_, key_)));
-  EXPECT_THAT(write_json_line(server_.objects["/api/v1/nodes/n1"]), HasSubstr("\"slurm-job.weft/12-1794957240\": null"));
+  EXPECT_THAT(write_json_line(server_.objects["/api/v1/nodes/n1"]),
+              HasSubstr("\"slurm-job.weft/12-1794957240\": null"));
 }
 
 TEST_F(NamespaceController, WithoutAccountingALongAbsenceIsAnEnd) {
@@ -271,7 +272,8 @@ TEST_F(NamespaceController, ARestartContinues) {
   runs_.clear();
   restart();
   ASSERT_TRUE(turn(4).ok());
-  EXPECT_THAT(write_json_line(server_.objects["/api/v1/nodes/n1"]), HasSubstr("\"slurm-job.weft/12-1794957240\": null"));
+  EXPECT_THAT(write_json_line(server_.objects["/api/v1/nodes/n1"]),
+              HasSubstr("\"slurm-job.weft/12-1794957240\": null"));
 }
 
 TEST_F(NamespaceController, AServerThatDoesNotKeepPodsOnNodesIsRefused) {

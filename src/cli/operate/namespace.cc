@@ -272,7 +272,7 @@ std::vector<Command> namespace_commands() {
   commands.push_back(std::move(list));
   Command script;
   script.name = "namespace script";
-  script.summary = "Print the Epilog and the role that namespaces of Slurm jobs need";
+  script.summary = "Print the Epilog of Slurm and the role for Kubernetes";
   script.usage = "SCRIPT [OPTIONS]";
   script.examples = {{"weft namespace script epilog -f /etc/slurm/epilog.d/90-namespace", "On every node"},
                      {"weft namespace script role -f role.yaml", "For kubectl apply"}};
