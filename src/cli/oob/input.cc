@@ -18,21 +18,6 @@
 namespace weft::cli {
 namespace {
 
-oob::SystemClock* stopped_by_signal = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-// The first signal stops the command gracefully: sessions are closed and unverified results are journaled. The second
-// terminates it.
-extern "C" void on_signal(int signal) {
-  if (stopped_by_signal != nullptr) stopped_by_signal->stop();
-  (void)std::signal(signal, SIG_DFL);
-}
-
-void listen_for_signals(oob::SystemClock* clock) {
-  stopped_by_signal = clock;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, clock != nullptr ? on_signal : SIG_DFL);
-  (void)std::signal(SIGPIPE, SIG_IGN);
-}
-
 std::string user_name(const Io& io) {
   std::string name = std::to_string(::getuid());
   passwd entry{};
@@ -179,7 +164,6 @@ OobSetup::~OobSetup() {
     const std::string left = syslog_->finish().text(syslog_target_);
     if (!left.empty()) context_->note(left);
   }
-  listen_for_signals(nullptr);
 }
 
 std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credentials, Exit& code, std::size_t first) {
@@ -264,7 +248,7 @@ bool OobSetup::open_fleet(Context& context, Exit& code) {
   if (!open_journal(context, code)) return false;
   connector_ = oob::network_connector(clock_);
   fleet_ = std::make_unique<oob::Fleet>(oob::Fleet{inventory_, *connector_, *credentials_, clock_, *journal_, width_});
-  listen_for_signals(&clock_);
+  listen_for_signals();
   return true;
 }
 
@@ -305,9 +289,15 @@ bool OobSetup::open_syslog(Context& context, Exit& code) {
   return true;
 }
 
+// The first signal stops the command gracefully: sessions are closed and unverified results are journaled.
+void OobSetup::listen_for_signals() {
+  signals_.emplace(clock_);
+  (void)std::signal(SIGPIPE, SIG_IGN);
+}
+
 bool OobSetup::open_journal_alone(Context& context, Exit& code) {
   if (!open_journal(context, code)) return false;
-  listen_for_signals(&clock_);
+  listen_for_signals();
   return true;
 }
 

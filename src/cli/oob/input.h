@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/framework/context.h"
+#include "cli/framework/stop_signals.h"
 #include "oob/bmc/fleet.h"
 #include "oob/journal/syslog.h"
 
@@ -81,6 +82,7 @@ class OobSetup {
   [[nodiscard]] bool open_fleet(Context& context, Exit& code);
   [[nodiscard]] bool open_journal(Context& context, Exit& code);
   [[nodiscard]] bool open_syslog(Context& context, Exit& code);
+  void listen_for_signals();
 
   std::unique_ptr<model::Loaded> loaded_;
   oob::Inventory inventory_;
@@ -91,6 +93,7 @@ class OobSetup {
   std::size_t first_ = 0;
   int width_ = oob::kDefaultFanOut;
   oob::SystemClock clock_;
+  std::optional<StopSignals> signals_;
   std::unique_ptr<oob::CredentialStore> credentials_;
   std::unique_ptr<oob::BmcConnector> connector_;
   std::unique_ptr<oob::SyslogForwarder> syslog_;

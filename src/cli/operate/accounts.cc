@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/file.h"
 #include "base/human_format.h"
 #include "base/text.h"
 #include "cli/framework/context.h"
+#include "cli/framework/slurm_input.h"
 #include "world/slurm/account_plan.h"
 #include "world/slurm/sacctmgr.h"
 
@@ -96,12 +96,7 @@ std::optional<Exit> prepare(Context& context, AccountsCall& call) {
   if (!users.empty()) {
     if (const Status read = read_users(users, call.request); !read.ok()) return context.failed(read.error());
   }
-  world::CliOptions commands;
-  const std::string conf = context.arguments().value("slurm-conf");
-  commands.conf = conf.empty() ? context.io().environment("SLURM_CONF")
-                               : std::filesystem::absolute(conf).lexically_normal().string();
-  commands.path = context.io().environment("PATH");
-  call.run = world::make_sacctmgr(std::move(commands));
+  call.run = world::make_sacctmgr(slurm_cli_options(context));
   call.prune = context.arguments().has("prune");
   const Result<world::AccountsState> state = world::read_accounts(call.run, call.request.cluster);
   if (!state.ok()) return context.failed(state.error());

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <csignal>
 #include <filesystem>
 
 #include "base/asset.h"
@@ -14,6 +13,8 @@
 #include "base/utf8.h"
 #include "cli/framework/context.h"
 #include "cli/framework/option_reader.h"
+#include "cli/framework/slurm_input.h"
+#include "cli/framework/stop_signals.h"
 #include "cli/operate/kube_input.h"
 #include "job_namespace/controller.h"
 #include "job_namespace/job_files.h"
@@ -28,19 +29,13 @@ namespace weft::cli {
 namespace {
 
 constexpr std::size_t kMaxProblem = 64U << 10U;
-
-oob::SystemClock* stopped_clock = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-extern "C" void stop_namespaces(int signal) {
-  if (stopped_clock != nullptr) stopped_clock->stop();
-  (void)std::signal(signal, SIG_DFL);
-}
+constexpr double kRequestsPerSecond = 100;  // a job of 2,000 nodes has 2,000 labels
 
 // "": neither the option nor the variable is given.
 std::string state_of(Context& context) {
   std::string state = context.arguments().value("state");
   if (state.empty()) state = context.io().environment("WEFT_NAMESPACES");
-  return state.empty() ? state : std::filesystem::absolute(state).lexically_normal().string();
+  return state.empty() ? state : absolute_path(state);
 }
 
 // Creates it if it is missing; the users of jobs read files in it.
@@ -51,15 +46,6 @@ Result<std::string> make_state(const std::string& path) {
   const std::filesystem::path canonical = std::filesystem::canonical(path, problem);
   if (problem) return file_error(problem.value(), "open", path);
   return canonical.string();
-}
-
-world::CliOptions slurm_commands(Context& context) {
-  world::CliOptions commands;
-  const std::string conf = context.arguments().value("slurm-conf");
-  commands.conf = conf.empty() ? context.io().environment("SLURM_CONF")
-                               : std::filesystem::absolute(conf).lexically_normal().string();
-  commands.path = context.io().environment("PATH");
-  return commands;
 }
 
 job_namespace::SlurmSource slurm_source(world::CliClient& slurm) {
@@ -99,10 +85,12 @@ Exit run_controller(Context& context) {
   if (context.arguments().has("gpu-resource")) options.objects.gpu_resource = context.arguments().value("gpu-resource");
   if (context.arguments().has("pod-security")) options.objects.pod_security = context.arguments().value("pod-security");
   options.log = [&](std::string_view line) { context.note(std::string(line)); };
-  world::CliClient slurm(slurm_commands(context));
-  serve::KubeConnection connection(*access, "job namespaces");
-  stopped_clock = &connection.clock;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, stop_namespaces);
+  world::CliClient slurm(slurm_cli_options(context));
+  kube::ClientOptions limits;
+  limits.requests_per_second = kRequestsPerSecond;
+  limits.burst = 2 * kRequestsPerSecond;
+  serve::KubeConnection connection(*access, "job namespaces", limits);
+  const StopSignals signals(connection.clock);
   job_namespace::Controller controller(connection.client, slurm_source(slurm), options);
   std::string problem;
   bool has_turned = false;
@@ -110,17 +98,14 @@ Exit run_controller(Context& context) {
     const Status turned = controller.turn(connection.clock.wall_ms() / 1000);
     if (connection.clock.stopped()) break;
     const std::string now = turned.ok() ? "" : turned.error().text();
-    if (!has_turned && !turned.ok() && turned.error().code == ErrorCode::refused) {
-      stopped_clock = nullptr;
+    if (!has_turned && !turned.ok() && turned.error().code == ErrorCode::refused)
       return context.failed(turned.error());  // a permission that is missing
-    }
     if (now != problem) context.note(now.empty() ? "Slurm and Kubernetes answer again" : now);
     if (!has_turned && turned.ok()) context.note(fmt::format("namespaces of Slurm jobs: instance {}", *instance));
     has_turned = has_turned || turned.ok();
     problem = now;
     if (context.arguments().has("once") || !connection.clock.sleep(period)) break;
   }
-  stopped_clock = nullptr;
   return problem.empty() ? Exit::ok : Exit::unavailable;
 }
 
@@ -158,7 +143,7 @@ Result<std::string> own_key(Context& context) {
   const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
   if (error != std::errc() || end != id.data() + id.size())
     return Error{ErrorCode::invalid_input, "$SLURM_JOB_ID is not set: run it in a Slurm job", {}};
-  world::CliClient slurm(slurm_commands(context));
+  world::CliClient slurm(slurm_cli_options(context));
   const Result<std::string> text = slurm.list({"squeue", "--noheader", "--job", id, "--format", "%A %S"});
   if (!text.ok()) return text.error();
   for (const std::string_view line : split_lines(*text)) {

@@ -11,6 +11,7 @@
 
 #include "base/human_format.h"
 #include "cli/framework/option_reader.h"
+#include "cli/framework/paths.h"
 #include "cli/operate/kube_input.h"
 #include "cli/operate/server_client.h"
 #include "serve/daemon/daemon.h"
@@ -30,12 +31,6 @@ Status make_directories(const std::string& path) {
 }
 
 // Paths are used by supervisors that outlive this process and its working directory.
-std::string absolute(const std::string& path) {
-  std::error_code problem;
-  const std::filesystem::path full = std::filesystem::absolute(path, problem);
-  return problem ? path : full.lexically_normal().string();
-}
-
 std::string clock_text() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return format_utc_seconds(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
@@ -53,11 +48,11 @@ constexpr const char* kGateCommand = "ssh -o BatchMode=yes -o ConnectTimeout=5 {
 serve::SlurmSettings slurm_settings(Context& context) {
   serve::SlurmSettings settings;
   const std::string conf = context.arguments().value("slurm-conf");
-  settings.conf = conf.empty() ? context.io().environment("SLURM_CONF") : absolute(conf);
+  settings.conf = conf.empty() ? context.io().environment("SLURM_CONF") : absolute_path(conf);
   settings.partition = context.arguments().value("partition");
   settings.restd = context.arguments().value("slurmrestd");
   const std::string token = context.arguments().value("slurm-token");
-  if (!token.empty()) settings.token = absolute(token);
+  if (!token.empty()) settings.token = absolute_path(token);
   settings.user = world::find_account(::geteuid()).name;
   settings.path = context.io().environment("PATH");
   return settings;
@@ -175,12 +170,12 @@ Exit run_serve(Context& context) {
   options.cluster = loaded->cluster;
   options.version = WEFT_VERSION;
   const std::string state = context.arguments().value("state");
-  options.state_directory =
-      absolute(state.empty() ? fmt::format("{}/{}", default_state_root(context.io()), loaded->cluster->name()) : state);
+  options.state_directory = absolute_path(
+      state.empty() ? fmt::format("{}/{}", default_state_root(context.io()), loaded->cluster->name()) : state);
   std::string socket = context.arguments().value("socket");
   if (socket.empty()) socket = context.io().environment("WEFT_SOCKET");
   if (socket.empty()) socket = default_socket(context.io());
-  options.socket_path = absolute(socket);
+  options.socket_path = absolute_path(socket);
   if (engine == "slurm") options.engine = serve::Engine::slurm;
   if (engine == "kubernetes") options.engine = serve::Engine::kubernetes;
   if (has_engine(engines, "slurm")) options.slurm = slurm_settings(context);

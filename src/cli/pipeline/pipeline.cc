@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <filesystem>
 #include <memory>
 #include <set>
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "cli/framework/paths.h"
+#include "cli/framework/stop_signals.h"
 #include "cli/pipeline/http_job_server.h"
 #include "oob/durable/clock.h"
 #include "pipeline/run_store.h"
@@ -26,23 +26,9 @@ using pipeline::StepEngine;
 
 constexpr Duration kPoll = milliseconds(300);
 
-oob::SystemClock* stopped_clock = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-// The first signal ends the command after the current round; the second at once. Jobs run on in both cases.
-extern "C" void stop_clock(int signal) {
-  if (stopped_clock != nullptr) stopped_clock->stop();
-  (void)std::signal(signal, SIG_DFL);
-}
-
-std::string absolute(const std::string& path) {
-  std::error_code problem;
-  const std::filesystem::path full = std::filesystem::absolute(path, problem);
-  return problem ? path : full.lexically_normal().string();
-}
-
 pipeline::RunStore store_of(Context& context) {
   const std::string given = context.arguments().value("state");
-  return pipeline::RunStore(absolute(given.empty() ? default_state_root(context.io()) + "/pipelines" : given));
+  return pipeline::RunStore(absolute_path(given.empty() ? default_state_root(context.io()) + "/pipelines" : given));
 }
 
 // The file as read; prints its problems. Nullopt: exit status 2.
@@ -80,7 +66,7 @@ bool read_servers(Context& context, std::map<StepEngine, std::string>& sockets) 
                           {"--on slurm=/run/weft/slurm.sock; engines are kubernetes, slurm and local"});
       return false;
     }
-    sockets[*engine] = absolute(word.substr(at + 1));
+    sockets[*engine] = absolute_path(word.substr(at + 1));
   }
   return true;
 }
@@ -91,7 +77,7 @@ Status choose_servers(Context& context, const Pipeline& pipeline, RunState& stat
   for (const pipeline::Step& step : pipeline.steps) {
     if (state.sockets.contains(step.engine)) continue;
     const auto named = given.find(step.engine);
-    const std::string socket = named != given.end() ? named->second : absolute(ServerClient(context).socket());
+    const std::string socket = named != given.end() ? named->second : absolute_path(ServerClient(context).socket());
     const Result<std::string> engine = HttpJobServer(context, socket).engine();
     if (!engine.ok()) return engine.error();
     // Without --on, one server takes all steps whose engine follows from their GPUs.
@@ -131,8 +117,7 @@ Exit drive(Context& context, const pipeline::RunStore& store, const Pipeline& pi
            bool start_steps) {
   const Servers servers = connect(context, state);
   oob::SystemClock clock;
-  stopped_clock = &clock;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, stop_clock);
+  const StopSignals signals(clock);  // jobs run on
   pipeline::StoredRun keeper(store, state.name);
   pipeline::Runner runner(pipeline, state, servers.by_engine, keeper, clock,
                           {start_steps, [&](const std::string& line) { context.note(line); }});
@@ -141,7 +126,6 @@ Exit drive(Context& context, const pipeline::RunStore& store, const Pipeline& pi
     status = runner.round();
     if (!status.ok() || runner.finished() || !clock.sleep(kPoll)) break;
   }
-  stopped_clock = nullptr;
   if (!status.ok()) return context.failed(status.error());
   if (!runner.finished()) {
     context.note(
@@ -192,7 +176,7 @@ Exit run_run(Context& context) {
     return context.failed(chosen.error());
   }
   const std::string directory = context.arguments().value("directory");
-  state.directory = absolute(directory.empty() ? "." : directory);
+  state.directory = absolute_path(directory.empty() ? "." : directory);
   state.tenant = context.arguments().value("account");
   state.file = name;
   state.text = *text;

@@ -14,12 +14,13 @@
 
 #include "base/file.h"
 #include "base/human_format.h"
+#include "cli/framework/paths.h"
 #include "cli/framework/progress.h"
+#include "cli/framework/slurm_input.h"
 #include "cli/sim/life_input.h"
 #include "cli/sim/sweep_array.h"
 #include "workload/sweep/results.h"
 #include "workload/sweep/slurm.h"
-#include "world/slurm/cli_client.h"
 
 namespace weft::cli {
 namespace {
@@ -192,10 +193,6 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_points(const std::s
   return range;
 }
 
-std::string absolute_path(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
 Exit run_on_slurm(Context& context, const workload::Sweep& sweep, workload::SlurmSweep plan,
                   const std::string& results) {
   std::error_code problem;
@@ -203,11 +200,7 @@ Exit run_on_slurm(Context& context, const workload::Sweep& sweep, workload::Slur
   plan.command = task_command(context, problem ? "weft" : program, results);
   plan.directory = std::filesystem::current_path(problem).string();
   plan.log = plan.directory + "/" + plan.log;
-  world::CliOptions options;
-  const std::string conf = context.arguments().value("slurm-conf");
-  options.conf = conf.empty() ? context.io().environment("SLURM_CONF") : absolute_path(conf);
-  options.path = context.io().environment("PATH");
-  world::CliClient client(std::move(options));
+  world::CliClient client(slurm_cli_options(context));
   world::SlurmArrays arrays(client);
   const InterruptGuard guard;
   const bool shows = shows_progress(context);
