@@ -330,9 +330,10 @@ TEST_F(EngineKubeNamespace, NothingOutlivesItsJob) {
   }
   fs::remove(file("out/again.config"));
   slurm({"scontrol", "requeue", again});
-  // Slurm lets it wait for two minutes otherwise.
+  // Slurm would let it wait for two minutes. slurmd refuses credentials that were made in the second of the end or
+  // before it.
   ASSERT_TRUE(wait_for([&] { return state_of(again) == "PENDING"; }));
-  slurm({"scontrol", "update", "JobId=" + again, "StartTime=now"});
+  slurm({"scontrol", "update", "JobId=" + again, "StartTime=now+4seconds"});
   ASSERT_TRUE(wait_for([&] { return has_config("again"); })) << slurm({"scontrol", "show", "job", again});
   ASSERT_TRUE(wait_for([&] { return namespaces().size() == 2; }));
   for (const std::string& name : namespaces()) EXPECT_NE(name, before);
