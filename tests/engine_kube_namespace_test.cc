@@ -127,7 +127,8 @@ class EngineKubeNamespace : public testing_slurm::SlurmFixture {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // A job as nobody that waits for its namespace, copies its kubeconfig to `NAME.config`, and runs until `NAME.stop`.
+  // A job of an unprivileged user that waits for its namespace, copies its kubeconfig to `NAME.config`, and runs until
+  // `NAME.stop`.
   std::string submit_job(const std::string& name, std::vector<std::string> more, bool asks = true) {
     lab_->put(name + ".sh", "#!/bin/sh\nexport SLURM_CONF=" + file("slurm.conf") + "\n" + weft_binary() +
                                 " namespace wait --wait 5m --state " + file("names") + " >" + file("out/" + name) +

@@ -29,6 +29,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::size_t kMaxProblem = 64U << 10U;
+constexpr Duration kMinPeriod = milliseconds(100);
 constexpr double kRequestsPerSecond = 100;  // a job of 2,000 nodes has 2,000 labels
 
 // "": neither the option nor the variable is given.
@@ -67,6 +68,7 @@ job_namespace::SlurmSource slurm_source(world::CliClient& slurm) {
 Exit run_controller(Context& context) {
   OptionReader reader(context.arguments());
   const Duration period = reader.time("every").value_or(milliseconds(2'000));
+  if (reader.ok() && period < kMinPeriod) reader.bad("every", "at least 100ms");
   if (!reader.ok()) return context.usage_error(reader.problem());
   const std::string given = state_of(context);
   if (given.empty()) return context.usage_error("--state DIR or $WEFT_NAMESPACES is needed");
@@ -142,7 +144,8 @@ Result<std::string> own_key(Context& context) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
   if (error != std::errc() || end != id.data() + id.size())
-    return Error{ErrorCode::invalid_input, "$SLURM_JOB_ID is not set: run it in a Slurm job", {}};
+    return Error{
+        ErrorCode::invalid_input, "$SLURM_JOB_ID is not set, or not the id of a job: run it in a Slurm job", {}};
   world::CliClient slurm(slurm_cli_options(context));
   const Result<std::string> text = slurm.list({"squeue", "--noheader", "--job", id, "--format", "%A %S"});
   if (!text.ok()) return text.error();

@@ -44,7 +44,7 @@ TEST(JobRuns, WhatCannotBeReadIsAnError) {
   EXPECT_FALSE(parse_job_runs(R"({"errors": [{"error": "no"}], "jobs": []})").ok());
   const Result<std::vector<JobRun>> owner = parse_job_runs(
       R"({"errors": [], "jobs": [{"job_id": 7, "job_state": "RUNNING", "submit_time": 1, "group_id": 1}]})");
-  ASSERT_FALSE(owner.ok()) << "a file for nobody in particular would be root's";
+  ASSERT_FALSE(owner.ok()) << "a file without a known owner would be root's";
   EXPECT_THAT(owner.error().text(), HasSubstr("job 7 has no user_id"));
 }
 
