@@ -34,6 +34,35 @@ class TwoEnginesTest : public testing_slurm::TwoEngines {
     EXPECT_EQ(moved.code, 0) << moved.err;
   }
   void expect_no_violation() const { EXPECT_EQ(contents(file("violations")), ""); }
+
+  // One part of the two engines, or weft itself, ends without notice and is started again.
+  void crash(RandomStream& random) {
+    const int node = static_cast<int>(random.below(4));
+    switch (random.below(8)) {
+      case 0:
+      case 1:
+        stop_server(SIGKILL);
+        start_both(halves_);
+        ASSERT_TRUE(wait_for([&] { return weft({"status"}).code == 0; })) << history();
+        break;
+      case 2:  // SIGTERM: killed within five seconds of a change, slurmctld loses jobs by itself
+        ::kill(controller_, SIGTERM);
+        ASSERT_TRUE(wait_for([&] { return !lab_->alive(controller_); }));
+        start_controller();
+        break;
+      case 3:  // its steps go on
+        kill_process(slurmds_[node_name(node)]);
+        start_slurmd(node);
+        break;
+      case 4:
+        space_.cluster().kill_apiserver();
+        ASSERT_EQ(space_.cluster().start_apiserver(), "");
+        break;
+      default:
+        break;
+    }
+  }
+  const std::vector<std::string> halves_ = {"--first-owner", "kubernetes:" + node_name(2) + "," + node_name(3)};
 };
 
 TEST_F(TwoEnginesTest, NodesMoveBetweenSlurmAndKubernetes) {
@@ -141,12 +170,13 @@ TEST_F(TwoEnginesTest, APipelineUsesBothEnginesOfOneServer) {
   EXPECT_THAT(history(), ::testing::Not(HasSubstr("job 2: attempt 1 placed on " + node_name(3))));
 }
 
-// Random submissions, moves and kills of weft serve. WEFT_TWO_ENGINE_ROUNDS sets another number of rounds.
+// Random submissions, moves and crashes of weft serve, slurmctld, slurmd and the API server. WEFT_TWO_ENGINE_ROUNDS
+// sets another number of rounds.
 TEST_F(TwoEnginesTest, RandomMovesLoseNoJobAndShareNoNode) {
   const char* wanted = std::getenv("WEFT_TWO_ENGINE_ROUNDS");  // NOLINT(concurrency-mt-unsafe): nothing changes it
   const int rounds = wanted == nullptr ? 8 : std::atoi(wanted);
   RandomStream random(20'261'117, "two engines");
-  start_both({"--first-owner", "kubernetes:" + node_name(2) + "," + node_name(3)});
+  start_both(halves_);
   ASSERT_TRUE(wait_for([&] {
     return is_held(0, "slurm") && is_held(1, "slurm") && is_held(2, "kubernetes") && is_held(3, "kubernetes");
   })) << history();
@@ -157,11 +187,8 @@ TEST_F(TwoEnginesTest, RandomMovesLoseNoJobAndShareNoNode) {
     const int node = static_cast<int>(random.below(4));
     const char* engine = engines[random.below(2)];
     move(node_name(node), engine, random.below(2) == 0);
-    if (random.below(4) == 0) {
-      stop_server(SIGKILL);
-      start_both({"--first-owner", "kubernetes:" + node_name(2) + "," + node_name(3)});
-      ASSERT_TRUE(wait_for([&] { return weft({"status"}).code == 0; })) << history();
-    }
+    crash(random);
+    ASSERT_FALSE(HasFatalFailure());
     const std::size_t open = jobs.size() > 4 ? jobs.size() - 4 : 0;
     (void)wait_for([&] { return open == 0 || state_of(jobs[open - 1]) != "queued" || random.below(8) == 0; });
   }
