@@ -3,8 +3,13 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
-find_package(CURL REQUIRED)
 find_package(ZLIB REQUIRED)
+
+# Headers only: base/lazy_curl loads the library at run time. A package of weft must depend on libcurl4.
+find_package(CURL REQUIRED)
+add_library(weft_curl_headers INTERFACE IMPORTED)
+set_target_properties(weft_curl_headers PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES "${CURL_INCLUDE_DIRS}" INTERFACE_LINK_LIBRARIES "${CMAKE_DL_LIBS}")
 
 find_path(WEFT_YAML_INCLUDE yaml.h REQUIRED)
 find_library(WEFT_YAML_LIBRARY yaml REQUIRED)

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/lazy_curl.h"
+
 namespace weft::bmcsim {
 namespace {
 
@@ -33,7 +35,7 @@ std::size_t keep(char* bytes, std::size_t size, std::size_t count, void* into) {
 // One keep-alive connection, like a client session.
 class Client {
  public:
-  explicit Client(std::string ca) : handle_(curl_easy_init()), ca_(std::move(ca)) {}
+  explicit Client(std::string ca) : handle_((load_curl(), curl_easy_init())), ca_(std::move(ca)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client() { curl_easy_cleanup(handle_); }

@@ -8,12 +8,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/lazy_curl.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "oob/redfish/http_header.h"
@@ -154,11 +154,6 @@ void drive(CURLM* multi, Transfer& transfer) {
   }
 }
 
-void initialize_curl() {
-  static std::once_flag once;
-  std::call_once(once, [] { CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "cannot initialize libcurl"); });
-}
-
 // "host:port" of "https://host:port/path".
 std::string authority_of(std::string_view server) {
   server.remove_prefix(server.find("://") + 3);
@@ -185,7 +180,7 @@ class CurlTransport::Engine {
  public:
   Engine(ClusterAccess access, CredentialSource& credentials, oob::Clock& clock)
       : access_(std::move(access)), credentials_(credentials), clock_(clock) {
-    initialize_curl();
+    load_curl();
     base_url_ = access_.server;
     if (access_.tls_server_name.empty() || !access_.server.starts_with("https://")) return;
     // Connect to the server, but verify and name the other host.

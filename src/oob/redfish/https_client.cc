@@ -11,10 +11,10 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/lazy_curl.h"
 #include "base/utf8.h"
 #include "oob/redfish/gate.h"
 #include "oob/redfish/http_header.h"
@@ -154,8 +154,7 @@ class HttpsClient::Engine {
  public:
   Engine(const Endpoint& endpoint, Clock& clock)
       : endpoint_(endpoint), clock_(clock), authority_(authority_of(endpoint)), gate_(request_gate(authority_)) {
-    static std::once_flag once;
-    std::call_once(once, [] { CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "cannot initialize libcurl"); });
+    load_curl();
     const TlsTrust& tls = endpoint_.tls;
     // A pinned key is sufficient (most BMC certificates are self-signed); with a CA file too, both must match.
     check_chain_ = tls.verify && (tls.pin.empty() || !tls.ca_file.empty());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/lazy_curl.h"
 #include "base/text.h"
 #include "world/slurm/slurm_observed.h"
 
@@ -47,7 +48,7 @@ Error failure(std::string message, const std::string& where) {
 
 RestClient::RestClient(RestOptions options, std::shared_ptr<CliClient> commands)
     : options_(std::move(options)), commands_(std::move(commands)) {
-  ::curl_global_init(CURL_GLOBAL_DEFAULT);
+  load_curl();
 }
 
 void RestClient::stop() {
