@@ -180,7 +180,7 @@ class KubeLab {
   std::string make_certificates() {
     // Users without a right, until a test binds a role to one.
     std::string tokens = "viewer-token,viewer,viewer\n";
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 10; ++i) {
       const std::string number = std::to_string(i);
       tokens += "weft-token-" + number + ",weft-" + number + ",weft-" + number + "\n";
     }

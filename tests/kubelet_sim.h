@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -77,6 +78,8 @@ class KubeletSim {
   }
   // On the nodes, `path` is another directory than here.
   void map_volume(const std::string& path, const std::string& other) { volumes_[path] = other; }
+  // The image has this program.
+  void map_program(const std::string& name, const std::string& path) { programs_[name] = path; }
   // Kills a process of a pod, as a fault of the program.
   void kill_process(const std::string& pod) {
     for (const Running& one : running_[pod]) {
@@ -160,17 +163,59 @@ class KubeletSim {
     }
     return state;
   }
+  static const Value* find_variable(const Value& container, std::string_view name) {
+    for (const Value& variable : kube::list(container, {"env"})) {
+      if (kube::raw_text(variable, {"name"}) == name) return &variable;
+    }
+    return nullptr;
+  }
+  // Kubernetes API reference, Container v1: "$(VAR_NAME)" is the value of a variable, "$$" is a dollar sign.
+  static std::string expand(std::string_view word, const Value& container) {
+    std::string out;
+    while (!word.empty()) {
+      const std::size_t end = word.starts_with("$(") ? word.find(')') : std::string_view::npos;
+      const Value* variable =
+          end == std::string_view::npos ? nullptr : find_variable(container, word.substr(2, end - 2));
+      const std::size_t length = variable != nullptr ? end + 1 : word.starts_with("$$") ? 2 : 1;
+      out += variable != nullptr ? kube::raw_text(*variable, {"value"}) : std::string(1, word.front());
+      word.remove_prefix(length);
+    }
+    return out;
+  }
   std::vector<std::string> words_of(const Value& container) {
     std::vector<std::string> words;
     for (const Value& word : kube::list(container, {"command"})) {
-      words.push_back(replace_all(word.text(), "$$", "$"));
+      words.push_back(expand(word.text(), container));
       for (const auto& [path, other] : volumes_) words.back() = replace_all(words.back(), path, other);
     }
+    if (!words.empty() && programs_.contains(words.front())) words.front() = programs_.at(words.front());
     return words;
+  }
+  // Files of ConfigMaps, in directories of this machine that take the place of those in the container.
+  std::string mount_files(const Value& pod) {
+    for (const Value& volume : kube::list(pod, {"spec", "volumes"})) {
+      const std::string map = kube::raw_text(volume, {"configMap", "name"});
+      if (map.empty()) continue;
+      const Result<Value> object =
+          client_.get(kube::kConfigMaps, {kube::raw_text(pod, {"metadata", "namespace"}), map});
+      if (!object.ok()) return object.error().text();  // tried again, as a kubelet does
+      const std::string folder = output_folder_ + "/files-" + map;
+      std::error_code problem;
+      std::filesystem::create_directories(folder, problem);
+      const Value* data = kube::member(*object, {"data"});
+      for (const auto& [name, content] : data == nullptr ? Value::Map() : data->entries())
+        (void)write_file(folder + "/" + name, content.text());
+      for (const Value& container : kube::list(pod, {"spec", "containers"})) {
+        for (const Value& mount : kube::list(container, {"volumeMounts"}))
+          volumes_[kube::raw_text(mount, {"mountPath"}) + "/"] = folder + "/";
+      }
+    }
+    return {};
   }
   // The gate, then the tasks.
   std::string start_processes(const Value& pod, const kube::ObjectMeta& meta) {
     if (gate_ && !gate_(kube::raw_text(pod, {"spec", "nodeName"}), meta.name.name, true)) return {};  // tried again
+    if (std::string problem = mount_files(pod); !problem.empty()) return problem;
     for (const Value& container : kube::list(pod, {"spec", "initContainers"})) {
       ProcessRequest request;
       request.words = words_of(container);
@@ -298,6 +343,7 @@ class KubeletSim {
   int log_port_ = 0;
   std::string output_folder_;
   std::map<std::string, std::string> volumes_;
+  std::map<std::string, std::string> programs_;
 };
 
 }  // namespace weft::testing_kube

@@ -75,6 +75,8 @@ CURLMcode curl_multi_poll(CURLM* multi, curl_waitfd extra[], unsigned int count,
 // One argument follows: a long, a curl_off_t or a pointer. All have 64 bits and travel in the same kind of register on
 // x86-64 and AArch64, so each is passed on as a pointer, as libcurl's own macros for C do (they admit one argument).
 static_assert(sizeof(long) == sizeof(void*) && sizeof(curl_off_t) == sizeof(void*));
+// The enumerations before the dots are promoted to an integer of the same size: libcurl is declared so.
+#pragma GCC diagnostic ignored "-Wvarargs"
 
 CURLcode curl_easy_setopt(CURL* curl, CURLoption option, ...) {
   std::va_list arguments;

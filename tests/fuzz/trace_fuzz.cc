@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/gzip.h"
+#include "sched/traces/gzip.h"
 #include "sched/traces/workload.h"
 
 namespace weft::sched {

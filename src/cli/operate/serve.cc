@@ -10,9 +10,9 @@
 #include <system_error>
 
 #include "base/human_format.h"
+#include "cli/framework/kube_input.h"
 #include "cli/framework/option_reader.h"
 #include "cli/framework/paths.h"
-#include "cli/operate/kube_input.h"
 #include "cli/operate/server_client.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/stage_options.h"

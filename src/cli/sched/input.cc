@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/gzip.h"
 #include "base/host_range.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "sched/traces/gzip.h"
 
 namespace weft::cli {
 namespace {
@@ -129,7 +129,7 @@ void rename_bits(SchedInput& input, Bits bits, const std::vector<std::string>& f
 }
 
 std::optional<FileId> add_file(Context& context, Sources& sources, const std::string& path) {
-  Result<std::string> text = read_text_file(path);
+  Result<std::string> text = sched::read_text_file(path);
   if (text.ok()) return sources.add(path, std::move(text).value());
   (void)context.failed(text.error());
   return std::nullopt;

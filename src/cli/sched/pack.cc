@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/gzip.h"
 #include "cli/framework/context.h"
 #include "cli/framework/option_reader.h"
 #include "cli/sched/input.h"
 #include "sched/packing/report.h"
+#include "sched/traces/gzip.h"
 #include "sched/traces/workload.h"
 
 namespace weft::cli {
@@ -89,7 +89,7 @@ PackRequest read_request(OptionReader& reader) {
 }
 
 std::optional<FileId> add_file(Context& context, Sources& sources, const std::string& path) {
-  Result<std::string> text = read_text_file(path);
+  Result<std::string> text = sched::read_text_file(path);
   if (text.ok()) return sources.add(path, std::move(text).value());
   (void)context.failed(text.error());
   return std::nullopt;

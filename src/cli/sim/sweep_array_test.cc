@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/test_places.h"
+#include "cli/sim/sweep_engines.h"
 #include "workload/sweep/results.h"
 
 namespace weft::cli {
@@ -75,7 +76,9 @@ class SweepArrayTest : public ::testing::Test {
   Result<ArrayOutcome> run(bool again = false) {
     workload::SlurmSweep plan;
     plan.command = {"weft"};
-    return run_array(engine_, sweep(), plan, results(), again, hooks_);
+    plan.points = sweep().size();
+    SlurmSweepEngine engine(engine_, plan);
+    return run_array(engine, sweep(), results(), again, hooks_);
   }
 
   std::filesystem::path folder_;

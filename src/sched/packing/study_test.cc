@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "base/gzip.h"
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "sched/packing/report.h"
+#include "sched/traces/gzip.h"
 #include "sched/traces/workload.h"
 
 namespace weft::sched {

@@ -4,11 +4,11 @@
 
 #include <numeric>
 
-#include "base/gzip.h"
 #include "base/random.h"
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "sched/machine/plain_machine.h"
+#include "sched/traces/gzip.h"
 
 namespace weft::sched {
 namespace {

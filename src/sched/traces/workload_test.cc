@@ -2,11 +2,11 @@
 
 #include <set>
 
-#include "base/gzip.h"
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "sched/machine/plain_machine.h"
 #include "sched/traces/fixture.h"
+#include "sched/traces/gzip.h"
 
 namespace weft::sched {
 namespace {

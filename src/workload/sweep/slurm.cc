@@ -25,8 +25,18 @@ std::string directive(std::string_view value) {
   return out;
 }
 
-// "0-4,7", as sbatch wants it.
-std::string index_list(const std::vector<std::uint64_t>& indices) {
+std::string task_list(const SlurmSweep& sweep, std::uint64_t each, std::uint64_t tasks) {
+  if (sweep.missing.empty()) return fmt::format("0-{}", tasks - 1);
+  std::vector<std::uint64_t> indices;
+  for (const std::uint64_t point : sweep.missing) {
+    if (indices.empty() || indices.back() != point / each) indices.push_back(point / each);
+  }
+  return index_list(indices);
+}
+
+}  // namespace
+
+std::string index_list(std::span<const std::uint64_t> indices) {
   std::string out;
   for (std::size_t i = 0; i < indices.size();) {
     std::size_t last = i;
@@ -38,17 +48,6 @@ std::string index_list(const std::vector<std::uint64_t>& indices) {
   }
   return out;
 }
-
-std::string task_list(const SlurmSweep& sweep, std::uint64_t each, std::uint64_t tasks) {
-  if (sweep.missing.empty()) return fmt::format("0-{}", tasks - 1);
-  std::vector<std::uint64_t> indices;
-  for (const std::uint64_t point : sweep.missing) {
-    if (indices.empty() || indices.back() != point / each) indices.push_back(point / each);
-  }
-  return index_list(indices);
-}
-
-}  // namespace
 
 std::string slurm_sweep_script(const SlurmSweep& sweep) {
   const std::uint64_t points = std::max<std::uint64_t>(1, sweep.points);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct SlurmSweep {
   std::vector<std::string> command;  // argv, without --point
 };
 
+// "0-4,7": numbers in ascending order, as sbatch and --point want them.
+[[nodiscard]] std::string index_list(std::span<const std::uint64_t> indices);
 [[nodiscard]] std::string slurm_sweep_script(const SlurmSweep& sweep);
 
 }  // namespace weft::workload

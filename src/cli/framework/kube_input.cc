@@ -1,4 +1,4 @@
-#include "cli/operate/kube_input.h"
+#include "cli/framework/kube_input.h"
 
 #include <filesystem>
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace weft {
+namespace weft::sched {
 
 // Whether the bytes begin with the gzip magic number.
 [[nodiscard]] bool is_gzip(std::string_view data);
@@ -18,4 +18,4 @@ namespace weft {
 // to the file and to the decompressed text.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path, std::size_t limit = 256U << 20U);
 
-}  // namespace weft
+}  // namespace weft::sched

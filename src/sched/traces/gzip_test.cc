@@ -1,4 +1,4 @@
-#include "base/gzip.h"
+#include "sched/traces/gzip.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-namespace weft {
+namespace weft::sched {
 namespace {
 
 constexpr std::size_t kRoom = 1U << 22U;
@@ -107,4 +107,4 @@ TEST(Gzip, DetectsCompressionByTheFirstBytes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sched

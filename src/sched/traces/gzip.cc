@@ -1,4 +1,4 @@
-#include "base/gzip.h"
+#include "sched/traces/gzip.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/file.h"
 
-namespace weft {
+namespace weft::sched {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // zlib.h, inflateInit2: the largest window, and 16 for a gzip header only
@@ -92,4 +92,4 @@ Result<std::string> read_text_file(const std::string& path, std::size_t limit) {
   return error;
 }
 
-}  // namespace weft
+}  // namespace weft::sched
