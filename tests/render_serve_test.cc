@@ -86,8 +86,9 @@ TEST(RenderServe, TheRolesOfWatchMode) {
   EXPECT_EQ(granted_verbs("/watch/10-read", true), read);
   EXPECT_EQ(granted_verbs("/watch/20-quarantine", true),
             (std::multiset<std::string>{"ClusterRole  nodes get", "ClusterRole  nodes patch"}));
-  EXPECT_EQ(model::kube_watch_permissions(true, false).size(), 4U);
-  EXPECT_EQ(model::kube_watch_permissions(true, true).size(), 6U);
+  EXPECT_EQ(model::kube_watch_permissions(true, model::WatchAccess::reads).size(), 4U);
+  EXPECT_EQ(model::kube_watch_permissions(true, model::WatchAccess::taints).size(), 6U);
+  EXPECT_EQ(model::kube_watch_permissions(true, model::WatchAccess::evicts).size(), 8U);
 }
 
 TEST(RenderServe, OneReplicaThatIsNeverDoubled) {

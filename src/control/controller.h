@@ -83,6 +83,7 @@ class Controller {
     sched::Moment booted{};         // when its boot id was first seen, or changed
     sched::Moment cordon{};         // observation of the newest cordon report
     sched::Moment removal{};        // when a left-over mark of ours was last removed
+    sched::Moment evicted{};        // when the engine was last asked to move its jobs away
     std::set<AttemptName> foreign;  // seen running there although the state has no such part: being stopped
     std::uint32_t work = 0;         // jobs of the engine itself that run there
     bool listed = false;            // an inventory of this term covers it

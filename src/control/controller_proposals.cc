@@ -59,7 +59,16 @@ bool Controller::waits_for_engine_jobs(sched::NodeId id, Step& step) {
     propose(id, Stage::drain, fmt::format("{} of the engine run there; {}", plural(work, "job"), session.cause), step);
     return true;
   }
-  if (session.operation != 0 || state_.format() < 3) return true;  // asked before
+  if (state_.format() < 3) return true;
+  Heard& heard = heard_[sched::index_of(id)];
+  if (session.operation != 0) {
+    // What was asked may have been lost, or refused for now: it is repeated as the same operation.
+    if (now_ - heard.evicted >= options_.stop_repeat)
+      step.commands.emplace_back(CordonNode{session.operation, session.id, id, true, true});
+    if (now_ - heard.evicted >= options_.stop_repeat) heard.evicted = now_;
+    return true;
+  }
+  heard.evicted = now_;
   Record moved = record(RecordKind::session_step);
   moved.node = id;
   moved.session = session.id;

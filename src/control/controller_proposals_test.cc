@@ -135,13 +135,17 @@ TEST_F(ProposalTest, DrainAndRepairAreProposedWhereOnlyQuarantineIsEnabled) {
   EXPECT_FALSE(node().proposal.has_value()) << "the session goes on";
 }
 
-TEST_F(ProposalTest, TheEngineIsAskedOnceToMoveItsJobsWhereDrainIsEnabled) {
+TEST_F(ProposalTest, TheEngineIsAskedToMoveItsJobsWhereDrainIsEnabled) {
   restart(enabled({Stage::quarantine, Stage::drain, Stage::repair}));
   report_fatal(1010, 2);
   send(CordonReport{kNode, true, "weft:1", at(1011)}, 1011);
-  for (std::int64_t t = 1020; t < 1100; t += 10) report_fatal(t, 2);
+  for (std::int64_t t = 1020; t < 1080; t += 10) report_fatal(t, 2);
   ASSERT_EQ(count<CordonNode>(), 2U);
   EXPECT_TRUE(last<CordonNode>()->evict);
+  const OperationId asked = last<CordonNode>()->operation;
+  for (std::int64_t t = 1080; t < 1100; t += 10) report_fatal(t, 2);
+  ASSERT_EQ(count<CordonNode>(), 3U) << "again after a minute";
+  EXPECT_EQ(last<CordonNode>()->operation, asked);
   EXPECT_EQ(count<PowerCycle>(), 0U) << "jobs of the engine run there";
   report_fatal(1100, 0);
   EXPECT_EQ(count<PowerCycle>(), 1U);

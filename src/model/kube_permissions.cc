@@ -33,8 +33,9 @@ constexpr std::array<KubePermission, 18> kPermissions = {{
 
 std::span<const KubePermission> kube_permissions() { return kPermissions; }
 
-std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, bool taints_nodes) {
+std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, WatchAccess access) {
   std::vector<KubePermission> needed;
+  const bool taints_nodes = access != WatchAccess::reads;
   for (KubePermission permission : kPermissions) {
     const bool reads = permission.verb == "list" || permission.verb == "watch";
     const bool of_nodes = permission.resource == "nodes";
@@ -44,6 +45,10 @@ std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, bool tai
       permission.use = "show the pods";
     }
     needed.push_back(permission);
+  }
+  if (access == WatchAccess::evicts) {
+    needed.push_back({kCore, "pods", "", "get", all_namespaces, "tell on which node a pod runs before it is evicted"});
+    needed.push_back({kCore, "pods", "eviction", "create", all_namespaces, "move pods away from nodes under repair"});
   }
   return needed;
 }

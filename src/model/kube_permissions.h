@@ -2,6 +2,7 @@
 // grant exactly these, and the engine checks each of them before it starts.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,9 @@ struct KubePermission {
 // Those of one resource follow each other.
 [[nodiscard]] std::span<const KubePermission> kube_permissions();
 
-// Those of watch mode: it reads nodes and pods of all namespaces or of one, and with quarantine enabled it taints
-// nodes.
-[[nodiscard]] std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, bool taints_nodes);
+// What watch mode does, each with what the one before it does: it reads nodes and pods of all namespaces or of one;
+// with quarantine enabled it taints nodes, with drain it evicts pods.
+enum class WatchAccess : std::uint8_t { reads, taints, evicts };
+[[nodiscard]] std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, WatchAccess access);
 
 }  // namespace weft::model

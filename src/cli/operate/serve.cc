@@ -150,8 +150,6 @@ Exit run_serve(Context& context) {
   for (const std::string& word : context.arguments().values("enable")) {
     if (reader.ok() && word.starts_with("repair"))
       reader.bad("enable", "repair is not available: weft serve proposes it, and `weft oob power cycle` does it");
-    if (reader.ok() && engine == "kubernetes" && word.starts_with("drain"))
-      reader.bad("enable", "drain is not available with --engine kubernetes: weft serve proposes it");
   }
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   if (watch) {

@@ -97,20 +97,29 @@ std::vector<Value> access(const RenderInput& input) {
           std::move(jobs), binding("RoleBinding", "Role", std::string(kName), kJobSpace)};
 }
 
-// Of watch mode: it only reads, unless quarantine is enabled.
-std::vector<Value> watch_access(const RenderInput& input, bool taints_nodes) {
+// Of watch mode: it only reads, unless quarantine or drain is enabled. Each role has what it adds to the one before it.
+std::vector<Value> watch_access(const RenderInput& input, model::WatchAccess access) {
+  using model::WatchAccess;
+  const bool is_first = access == WatchAccess::reads;
   const std::string account_name = std::string(kName) + "-watch";
-  const std::string role =
-      kube_services::label_name("weft-" + input.cluster.name() + (taints_nodes ? "-quarantine" : "-watch"));
-  std::vector<model::KubePermission> needed = model::kube_watch_permissions(true, taints_nodes);
-  if (taints_nodes) {  // besides those of the other role
-    std::erase_if(needed,
-                  [](const model::KubePermission& each) { return each.verb == "list" || each.verb == "watch"; });
+  const std::string role = kube_services::label_name("weft-" + input.cluster.name() +
+                                                     (is_first                        ? "-watch"
+                                                      : access == WatchAccess::taints ? "-quarantine"
+                                                                                      : "-drain"));
+  std::vector<model::KubePermission> needed = model::kube_watch_permissions(true, access);
+  if (!is_first) {
+    const auto before = access == WatchAccess::taints ? WatchAccess::reads : WatchAccess::taints;
+    std::erase_if(needed, [&](const model::KubePermission& each) {
+      for (const model::KubePermission& one : model::kube_watch_permissions(true, before)) {
+        if (one.resource == each.resource && one.subresource == each.subresource && one.verb == each.verb) return true;
+      }
+      return false;
+    });
   }
   Value cluster = object("rbac.authorization.k8s.io/v1", "ClusterRole", role);
   cluster["rules"] = rules_of(needed, true);
   std::vector<Value> out;
-  if (!taints_nodes) {
+  if (is_first) {
     out.push_back(object("v1", "ServiceAccount", account_name, kSpace));
     out.back().set("automountServiceAccountToken", false);  // a pod that uses it asks for it
   }
@@ -252,13 +261,19 @@ void render_kube_serve(const RenderInput& input, FileSink& sink) {
                {.path = folder + "watch/10-read.yaml",
                 .what = "Permissions of weft serve --mode watch, which only reads: list and watch of nodes and pods.",
                 .consumer = "Kubernetes",
-                .documents = watch_access(input, false),
+                .documents = watch_access(input, model::WatchAccess::reads),
                 .sources = {"name"}});
   add_manifest(input, sink,
                {.path = folder + "watch/20-quarantine.yaml",
                 .what = "In addition, for weft serve --mode watch --enable quarantine: taints of nodes.",
                 .consumer = "Kubernetes",
-                .documents = watch_access(input, true),
+                .documents = watch_access(input, model::WatchAccess::taints),
+                .sources = {"name"}});
+  add_manifest(input, sink,
+               {.path = folder + "watch/30-drain.yaml",
+                .what = "In addition, for weft serve --mode watch --enable drain: eviction of pods.",
+                .consumer = "Kubernetes",
+                .documents = watch_access(input, model::WatchAccess::evicts),
                 .sources = {"name"}});
   add_manifest(input, sink,
                {.path = folder + "30-network.yaml",

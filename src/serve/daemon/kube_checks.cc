@@ -63,10 +63,10 @@ Status check_permissions(kube::Client& client, const std::string& kube_namespace
                {}};
 }
 
-Status check_watch_permissions(kube::Client& client, const std::string& kube_namespace, bool taints_nodes,
+Status check_watch_permissions(kube::Client& client, const std::string& kube_namespace, model::WatchAccess access,
                                const std::function<void(std::string_view)>& log) {
   const Result<std::vector<std::string>> missing =
-      find_missing(client, kube_namespace, model::kube_watch_permissions(kube_namespace.empty(), taints_nodes), log);
+      find_missing(client, kube_namespace, model::kube_watch_permissions(kube_namespace.empty(), access), log);
   if (!missing.ok()) return missing.error();
   if (missing->empty()) return {};
   return Error{

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "kube/client.h"
+#include "model/kube_permissions.h"
 
 namespace weft::serve {
 
@@ -17,7 +18,8 @@ namespace weft::serve {
                                        const std::function<void(std::string_view)>& log);
 // Those of watch mode: it reads pods (of one namespace, or of all if it is empty) and nodes, and changes nodes only if
 // `taints_nodes`.
-[[nodiscard]] Status check_watch_permissions(kube::Client& client, const std::string& kube_namespace, bool taints_nodes,
+[[nodiscard]] Status check_watch_permissions(kube::Client& client, const std::string& kube_namespace,
+                                             model::WatchAccess access,
                                              const std::function<void(std::string_view)>& log);
 [[nodiscard]] Status check_nodes(kube::Client& client, const std::vector<std::string>& nodes);
 

@@ -19,9 +19,10 @@ constexpr Duration kRound = milliseconds(200);  // how long a round waits for ch
 
 // A connection of which only reads and permitted changes get through.
 struct GuardedConnection {
-  GuardedConnection(const kube::ClusterAccess& access, world::GuardedTransport::Permits permits)
+  GuardedConnection(const kube::ClusterAccess& access, world::GuardedTransport::Permits quarantines,
+                    world::GuardedTransport::Permits drains)
       : plain(access, "permissions"),
-        guard(plain.transport, std::move(permits)),
+        guard(plain.transport, std::move(quarantines), std::move(drains)),
         client(guard, plain.clock, RandomStream(static_cast<std::uint64_t>(plain.clock.wall_ms()), "watch")) {}
 
   KubeConnection plain;
@@ -57,6 +58,9 @@ class KubeWatchEngine final : public world::World {
   [[nodiscard]] const world::Observation* observation() const override { return world_.observation(); }
   void poll(sched::Moment now, std::vector<control::Event>& events) override {
     world_.poll(now, events);
+    for (const std::string& note : world_.take_notes()) {
+      if (log_) log_(note);
+    }
     std::string problem = world_.problem();
     if (problem == problem_) return;
     if (log_) log_(problem.empty() ? "the API server answers again" : problem);
@@ -75,6 +79,15 @@ class KubeWatchEngine final : public world::World {
   std::thread thread_;  // last: it uses the others
 };
 
+std::set<std::string> enabled_nodes(const control::StageSet& stages, control::Stage stage,
+                                    const std::vector<std::string>& nodes) {
+  std::set<std::string> enabled;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    if (stages.allows(stage, sched::NodeId{i})) enabled.insert(nodes[i]);
+  }
+  return enabled;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<world::World>> open_kube_watch(const KubeSettings& settings, const std::string& cluster,
@@ -88,15 +101,21 @@ Result<std::unique_ptr<world::World>> open_kube_watch(const KubeSettings& settin
   options.pods.nodes = std::move(nodes);
   if (std::string problem = world::problem_of(options); !problem.empty())
     return Error{ErrorCode::invalid_input, std::move(problem), {}};
-  std::set<std::string> tainted;  // nodes that may be
-  for (std::uint32_t i = 0; i < options.pods.nodes.size(); ++i) {
-    if (stages.allows(control::Stage::quarantine, sched::NodeId{i})) tainted.insert(options.pods.nodes[i]);
-  }
-  const bool taints = !tainted.empty();
+  const std::set<std::string> tainted = enabled_nodes(stages, control::Stage::quarantine, options.pods.nodes);
+  const std::set<std::string> drained = enabled_nodes(stages, control::Stage::drain, options.pods.nodes);
+  if (!drained.empty() && !settings.kube_namespace.empty())
+    return Error{
+        ErrorCode::invalid_input,
+        "--enable drain needs the pods of all namespaces: leave --namespace out, or a node with pods of others "
+        "would count as empty",
+        {}};
+  model::WatchAccess needed = tainted.empty() ? model::WatchAccess::reads : model::WatchAccess::taints;
+  if (!drained.empty()) needed = model::WatchAccess::evicts;
   auto connection = std::make_unique<GuardedConnection>(
-      *access, [tainted = std::move(tainted)](const std::string& node) { return tainted.contains(node); });
+      *access, [tainted](const std::string& node) { return tainted.contains(node); },
+      [drained](const std::string& node) { return drained.contains(node); });
   // A question about permissions is a POST that stores nothing; the guard knows only reads.
-  if (Status checked = check_watch_permissions(connection->plain.client, settings.kube_namespace, taints, log);
+  if (Status checked = check_watch_permissions(connection->plain.client, settings.kube_namespace, needed, log);
       !checked.ok())
     return checked.error();
   if (Status checked = check_nodes(connection->client, options.pods.nodes); !checked.ok()) return checked.error();

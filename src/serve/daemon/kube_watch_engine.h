@@ -16,7 +16,7 @@
 namespace weft::serve {
 
 // As open_kube_engine(). `settings.image` has no meaning, and without a namespace the pods of all are shown. Verbs that
-// change nodes are needed only where `stages` has quarantine.
+// change nodes are needed only where `stages` has quarantine, those that evict pods where it has drain.
 [[nodiscard]] Result<std::unique_ptr<world::World>> open_kube_watch(const KubeSettings& settings,
                                                                     const std::string& cluster,
                                                                     std::vector<std::string> nodes,

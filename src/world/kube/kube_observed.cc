@@ -57,11 +57,6 @@ Owner owner_of(const Value& pod) {
 
 bool is_part_of_the_node(const Owner& owner) { return owner.kind == "DaemonSet" || owner.kind == "Node"; }
 
-bool has_ended(const Value& pod) {
-  const std::string phase = kube::raw_text(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 std::uint32_t requested(const Value& pod, const char* resource) {
   std::uint32_t milli = 0;
   for (const Value& container : kube::list(pod, {"spec", "containers"})) {
@@ -105,7 +100,8 @@ ObservedJob job_of(const std::string& kube_namespace, const Group& group) {
   std::size_t running = 0;
   std::size_t ended = 0;
   std::size_t failed = 0;
-  std::set<std::string> nodes;
+  std::set<std::string> nodes;       // of all pods
+  std::set<std::string> live_nodes;  // of those that have not ended
   std::uint32_t gpus = 0;
   std::uint32_t cpus = 0;
   for (const Value* pod : group.pods) {
@@ -117,7 +113,10 @@ ObservedJob job_of(const std::string& kube_namespace, const Group& group) {
     cpus += requested(*pod, "cpu");
     job.priority = std::max(job.priority, static_cast<std::uint64_t>(std::clamp(
                                               kube::number(*pod, {"spec", "priority"}).value_or(0), 0.0, 4e9)));
-    if (const std::string node = kube::raw_text(*pod, {"spec", "nodeName"}); !node.empty()) nodes.insert(node);
+    if (const std::string node = kube::raw_text(*pod, {"spec", "nodeName"}); !node.empty()) {
+      nodes.insert(node);
+      if (!has_ended(*pod)) live_nodes.insert(node);
+    }
     const std::int64_t submitted = time_at(*pod, {"metadata", "creationTimestamp"});
     if (job.submitted == 0 || submitted < job.submitted) job.submitted = submitted;
     const std::int64_t started = time_at(*pod, {"status", "startTime"});
@@ -132,11 +131,23 @@ ObservedJob job_of(const std::string& kube_namespace, const Group& group) {
   job.gpus = gpus;
   job.gpus_per_node = count == 0 ? 0 : static_cast<std::uint32_t>((gpus + count - 1) / count);
   job.cpus = (cpus + 999) / 1000;
+  if (!live_nodes.empty()) nodes = std::move(live_nodes);
   job.nodes = join(std::vector<std::string>(nodes.begin(), nodes.end()), ",");
   return job;
 }
 
 }  // namespace
+
+bool has_ended(const Value& pod) {
+  const std::string phase = kube::raw_text(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+PodOwner pod_owner(const Value& pod) {
+  const Owner owner = owner_of(pod);
+  if (is_part_of_the_node(owner)) return PodOwner::node;
+  return owner.kind == "Pod" ? PodOwner::nothing : PodOwner::controller;
+}
 
 std::vector<ObservedJob> observe_pods(const std::vector<const Value*>& pods) {
   std::map<std::pair<std::string, std::string>, Group> groups;

@@ -2,6 +2,7 @@
 // ReplicaSet, ...), why their pods wait, and what a node's conditions and taints say about its health.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,14 @@ namespace weft::world {
 // `id` is "namespace/name" of the owner, or of a pod without one. Pods of DaemonSets and of nodes themselves are left
 // out: they are part of the nodes. Objects that cannot be read are skipped.
 [[nodiscard]] std::vector<ObservedJob> observe_pods(const std::vector<const Value*>& pods);
+// Whether a pod can be moved away from its node: by deleting it, where its controller makes another.
+enum class PodOwner : std::uint8_t {
+  node,        // a DaemonSet, or the node itself: part of the node
+  nothing,     // deleted, it is lost
+  controller,  // makes another one
+};
+[[nodiscard]] PodOwner pod_owner(const Value& pod);
+[[nodiscard]] bool has_ended(const Value& pod);
 // With the GPUs that pods use there.
 [[nodiscard]] std::vector<ObservedNode> observe_nodes(const std::vector<const Value*>& nodes,
                                                       const std::vector<const Value*>& pods);

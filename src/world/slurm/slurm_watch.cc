@@ -139,14 +139,19 @@ void SlurmWatch::handle(const control::CordonNode& command, sched::Moment now) {
   });
 }
 
-// Jobs that Slurm may not requeue run on: their end is waited for.
+// Jobs that Slurm may not requeue run on: their end is waited for. The command is repeated while jobs are there, and a
+// job is requeued once.
 void SlurmWatch::evict(const control::CordonNode& command) {
   std::vector<std::string> jobs;
   const std::string& name = nodes_.name(command.node);
   const ObservedNode* node = observation_.cluster ? observation_.cluster->find_node(name) : nullptr;
   if (node == nullptr) return reply(command.operation, ReplyKind::transient, "the jobs of the node are not known yet");
+  auto& [operation, asked] = evicted_[command.node];
+  if (operation != command.operation) asked.clear();
+  operation = command.operation;
   for (const std::uint32_t j : node->jobs) {
     const ObservedJob& job = observation_.cluster->jobs[j];
+    if (!asked.insert(job.id).second) continue;
     if (job.can_requeue) {
       jobs.push_back(job.id);
     } else {

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -74,6 +77,8 @@ class SlurmWatch final : public World {
   NodeTable nodes_;
   Observation observation_;
   std::vector<control::Event> pending_;
+  // Of the newest drain of each node: the operation, and the jobs that were asked to move or cannot.
+  std::map<sched::NodeId, std::pair<control::OperationId, std::set<std::string>>> evicted_;
   control::Term term_ = 0;
   bool inventory_wanted_ = false;
   bool listing_ = false;
