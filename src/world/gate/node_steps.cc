@@ -94,22 +94,28 @@ Result<std::set<std::string>> find_gpu_pods(const std::string& path) {
   return pods;
 }
 
-// The names of all cgroups of pods, in both drivers' forms: "pod4f3c-..." and "kubepods-pod4f3c_....slice".
-Result<std::vector<std::string>> list_pod_cgroups(const std::string& root) {
-  std::vector<std::string> names;
+// A cgroup whose processes cannot be read may have some.
+bool has_processes(const fs::path& cgroup) {
+  const Result<std::string> text = read_file((cgroup / "cgroup.procs").string(), 64U << 20U);
+  return text.ok() ? !text->empty() : text.error().code != ErrorCode::not_found;
+}
+
+// Paths of the cgroups below `folder` that belong to pods and have processes. Empty ones do not count: with hybrid
+// hierarchies, runc and the kubelet leave those of version 2 behind. One that ends meanwhile does not hide the others.
+Status add_pod_cgroups(const fs::path& folder, bool of_pods, int depth, std::vector<std::string>& found) {
+  constexpr int kMaxDepth = 5;  // of "kubepods"; containers may have cgroups of their own, at any depth
   std::error_code problem;
-  fs::recursive_directory_iterator each(root, fs::directory_options::skip_permission_denied, problem);
-  for (const fs::recursive_directory_iterator end; !problem && each != end; each.increment(problem)) {
+  for (fs::directory_iterator each(folder, problem), end; !problem && each != end; each.increment(problem)) {
     std::error_code ignored;
-    if (!each->is_directory(ignored)) continue;
-    const std::string name = each->path().filename().string();
-    const bool of_pods = each->path().string().find("kubepods") != std::string::npos;
-    if (of_pods && name.find("pod") != std::string::npos) names.push_back(replace_all(name, "_", "-"));
-    if (each.depth() >= 5) each.disable_recursion_pending();
+    if (!each->is_directory(ignored) || each->is_symlink(ignored)) continue;
+    const bool inside = of_pods || each->path().filename().string().find("kubepods") != std::string::npos;
+    if (!inside && depth >= kMaxDepth) continue;
+    // The systemd driver writes "kubepods-pod4f3c_....slice", the other one "pod4f3c-...".
+    if (inside && has_processes(each->path())) found.push_back(replace_all(each->path().string(), "_", "-"));
+    if (Status below = add_pod_cgroups(each->path(), inside, depth + 1, found); !below.ok()) return below;
   }
-  if (problem == std::errc::no_such_file_or_directory) problem.clear();  // a cgroup that ended meanwhile
-  if (problem) return failure(root, problem);
-  return names;
+  const bool ended = depth > 0 && problem == std::errc::no_such_file_or_directory;
+  return problem && !ended ? Status(failure(folder.string(), problem)) : Status();
 }
 
 }  // namespace
@@ -124,11 +130,11 @@ Result<NodeSteps> find_node_steps(const StepQuery& query) {
   NodeSteps found;
   found.slurm = static_cast<std::uint32_t>(steps->size());
   if (!pods->empty()) {
-    const Result<std::vector<std::string>> cgroups = list_pod_cgroups(query.cgroups);
-    if (!cgroups.ok()) return cgroups.error();
+    std::vector<std::string> cgroups;
+    if (Status listed = add_pod_cgroups(query.cgroups, false, 0, cgroups); !listed.ok()) return listed.error();
     for (const std::string& pod : *pods) {
-      const bool lives = std::any_of(cgroups->begin(), cgroups->end(), [&](const std::string& name) {
-        return name.find("pod" + pod) != std::string::npos;
+      const bool lives = std::any_of(cgroups.begin(), cgroups.end(), [&](const std::string& path) {
+        return path.find("pod" + pod) != std::string::npos;
       });
       if (!lives) continue;
       ++found.kubernetes;

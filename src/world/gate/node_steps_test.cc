@@ -25,6 +25,10 @@ class NodeStepsTest : public ::testing::Test {
     fs::create_directories(folder / "proc" / pid);
     std::ofstream(folder / "proc" / pid / "cmdline", std::ios::binary) << title << '\0';
   }
+  void cgroup(const std::string& path, const std::string& processes) const {
+    fs::create_directories(folder / "cgroup" / path);
+    std::ofstream(folder / "cgroup" / path / "cgroup.procs") << processes;
+  }
   void checkpoint(const std::string& text) const { std::ofstream(folder / "checkpoint") << text; }
 
   fs::path folder;
@@ -64,7 +68,7 @@ TEST_F(NodeStepsTest, CountsStepsOfOneSlurmdByTheirSockets) {
 }
 
 // As a kubelet 1.20 writes it.
-TEST_F(NodeStepsTest, CountsPodsWithGpusThatStillExist) {
+TEST_F(NodeStepsTest, CountsPodsWithGpusThatHaveProcesses) {
   checkpoint(
       R"({"Data":{"PodDeviceEntries":[
         {"PodUID":"0d7d3c6e-7f9b-4a8e-9f6e-0c1d2e3f4a5b","ContainerName":"train","ResourceName":"nvidia.com/gpu",
@@ -74,15 +78,24 @@ TEST_F(NodeStepsTest, CountsPodsWithGpusThatStillExist) {
         {"PodUID":"22222222-7f9b-4a8e-9f6e-0c1d2e3f4a5b","ContainerName":"net","ResourceName":"nvidia.com/rdma",
          "DeviceIDs":{"0":["0"]},"AllocResp":""}],
         "RegisteredDevices":{"nvidia.com/gpu":["GPU-1","GPU-2"]}},"Checksum":1})");
-  const std::string slice = "kubepods-burstable-pod0d7d3c6e_7f9b_4a8e_9f6e_0c1d2e3f4a5b.slice";
-  fs::create_directories(folder / "cgroup/kubepods.slice/kubepods-burstable.slice" / slice);
-  fs::create_directories(folder / "cgroup/kubepods.slice/kubepods-pod22222222_7f9b_4a8e_9f6e_0c1d2e3f4a5b.slice");
+  const std::string burstable = "kubepods.slice/kubepods-burstable.slice/";
+  const std::string slice = burstable + "kubepods-burstable-pod0d7d3c6e_7f9b_4a8e_9f6e_0c1d2e3f4a5b.slice";
+  cgroup(slice, "");
+  cgroup(slice + "/cri-containerd-4f.scope", "");
+  cgroup(slice + "/cri-containerd-4f.scope/init.scope", "4711\n");  // by the program in the container
+  cgroup("kubepods.slice/kubepods-pod22222222_7f9b_4a8e_9f6e_0c1d2e3f4a5b.slice", "4712\n");
   const Result<NodeSteps> found = find_node_steps(query);
   ASSERT_TRUE(found.ok()) << found.error().text();
   EXPECT_EQ(found->kubernetes, 1U);
   EXPECT_EQ(found->text, "pod 0d7d3c6e-7f9b-4a8e-9f6e-0c1d2e3f4a5b");
-  fs::create_directories(folder / "cgroup/kubepods/besteffort/pod11111111-7f9b-4a8e-9f6e-0c1d2e3f4a5b");
+  const std::string other = "memory/kubepods/besteffort/pod11111111-7f9b-4a8e-9f6e-0c1d2e3f4a5b";
+  cgroup("unified/kubepods/besteffort/pod11111111-7f9b-4a8e-9f6e-0c1d2e3f4a5b", "");
+  cgroup(other, "");
+  EXPECT_EQ(find_node_steps(query)->kubernetes, 1U) << "an empty cgroup that was left behind";
+  cgroup(other + "/5e", "0\n");  // of another process namespace
   EXPECT_EQ(find_node_steps(query)->kubernetes, 2U) << "the cgroupfs driver";
+  fs::remove_all(query.cgroups);
+  EXPECT_FALSE(find_node_steps(query).ok());
 }
 
 TEST_F(NodeStepsTest, WhatCannotBeReadIsAnError) {
