@@ -170,6 +170,10 @@ Exit run_hook(Context& context) {
   }
   const Result<std::string> config = read_file(container->bundle + "/config.json", kMaxConfig);
   if (!config.ok()) return context.failed(config.error());
+  const Result<std::string> pod_namespace = world::find_pod_namespace(*config);
+  if (!pod_namespace.ok()) return context.failed(pod_namespace.error());
+  const std::vector<std::string> ignored = context.arguments().values("ignore-namespace");
+  if (std::find(ignored.begin(), ignored.end(), *pod_namespace) != ignored.end()) return Exit::ok;
   const Result<bool> gpu = world::uses_gpu(*config, device_patterns(context));
   if (!gpu.ok()) return context.failed(gpu.error());
   if (!*gpu) return Exit::ok;
@@ -181,6 +185,7 @@ Exit run_script(Context& context) {
   const std::string name = context.arguments().word(0);
   if (name == "prolog") return context.deliver(asset<"world/gate/prolog.sh">());
   if (name == "epilog") return context.deliver(asset<"world/gate/epilog.sh">());
+  if (name == "containerd-hooks") return context.deliver(asset<"world/gate/containerd-hooks.json">());
   return context.deliver(name == "create-hook" ? asset<"world/gate/create-hook.json">()
                                                : asset<"world/gate/stop-hook.json">());
 }
@@ -307,21 +312,29 @@ std::vector<Command> gate_commands() {
   hook.description = {
       "Reads the container's state from standard input, as OCI runtimes pass it to hooks. `create` fails, and with it "
       "the start of the container, if the container has a GPU and the node is not leased to Kubernetes. `stop` notes "
-      "that it has ended. `weft gate script` prints the hooks for CRI-O; containerd takes the same two hooks in the "
-      "base_runtime_spec of the runtime."};
+      "that it has ended. `weft gate script` prints the hooks for CRI-O and containerd. Device plugins and monitoring "
+      "run "
+      "on every node and see its GPUs: put their namespace into the hook with --ignore-namespace."};
   hook.examples = {{"weft gate hook create", "As a container runtime runs it, with the state on standard input"}};
   hook.arguments = {{.name = "STAGE", .help = "when", .choices = choices_named({"create", "stop"})}};
-  hook.options = {device_option(), gate_option()};
+  hook.options = {device_option(),
+                  {.name = "ignore-namespace",
+                   .value = "NAMESPACE",
+                   .help = "containers of its pods pass and do not count, such as device plugins and monitoring",
+                   .repeatable = true},
+                  gate_option()};
   hook.run = run_hook;
   commands.push_back(std::move(hook));
   Command script;
   script.name = "gate script";
-  script.summary = "Print what asks the gate: scripts of Slurm, hooks of CRI-O";
+  script.summary = "Print what asks the gate: scripts of Slurm, hooks of CRI-O and containerd";
   script.usage = "SCRIPT [OPTIONS]";
   script.examples = {{"weft gate script prolog -f /etc/slurm/prolog.d/05-lease", "On every node that is shared"},
-                     {"weft gate script create-hook -f /etc/containers/oci/hooks.d/weft-create.json", "With CRI-O"}};
-  script.arguments = {
-      {.name = "SCRIPT", .help = "which", .choices = choices_named({"prolog", "epilog", "create-hook", "stop-hook"})}};
+                     {"weft gate script create-hook -f /etc/containers/oci/hooks.d/weft-create.json", "With CRI-O"},
+                     {"weft gate script containerd-hooks", "With containerd: to be merged into its base_runtime_spec"}};
+  script.arguments = {{.name = "SCRIPT",
+                       .help = "which",
+                       .choices = choices_named({"prolog", "epilog", "create-hook", "stop-hook", "containerd-hooks"})}};
   script.options = {file_option()};
   script.run = run_script;
   commands.push_back(std::move(script));

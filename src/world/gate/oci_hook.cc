@@ -26,6 +26,12 @@ bool asks_runtime(const std::string& variable) {
   return !value.empty() && value != "void" && value != "none";
 }
 
+Result<json> parse_config(std::string_view config) {
+  json root = json::parse(config, nullptr, false);
+  if (root.is_discarded() || !root.is_object()) return invalid("config.json is not the configuration of a container");
+  return root;
+}
+
 const json* find(const json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   return !object.is_object() || found == object.end() || found->is_null() ? nullptr : &*found;
@@ -47,8 +53,9 @@ Result<OciContainer> parse_oci_state(std::string_view text) {
 }
 
 Result<bool> uses_gpu(std::string_view config, const std::vector<std::string>& patterns) {
-  const json root = json::parse(config, nullptr, false);
-  if (root.is_discarded() || !root.is_object()) return invalid("config.json is not the configuration of a container");
+  const Result<json> parsed = parse_config(config);
+  if (!parsed.ok()) return parsed.error();
+  const json& root = *parsed;
   bool found = false;
   const auto each = [&](const json* list, const char* field, const auto& is_gpu) {
     if (list == nullptr) return true;
@@ -72,6 +79,21 @@ Result<bool> uses_gpu(std::string_view config, const std::vector<std::string>& p
                         each(find(root, "mounts"), "destination", is_mount);
   if (!readable) return invalid("config.json has no readable environment, devices or mounts");
   return found;
+}
+
+// The runtimes set these themselves: an annotation of a pod by such a name does not get here.
+Result<std::string> find_pod_namespace(std::string_view config) {
+  const Result<json> root = parse_config(config);
+  if (!root.ok()) return root.error();
+  const json* annotations = find(*root, "annotations");
+  if (annotations == nullptr) return std::string();
+  for (const char* name : {"io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"}) {
+    const json* value = find(*annotations, name);
+    if (value == nullptr) continue;
+    if (!value->is_string()) return invalid("config.json has an annotation that is not text");
+    return value->get<std::string>();
+  }
+  return std::string();
 }
 
 }  // namespace weft::world

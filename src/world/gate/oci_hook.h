@@ -21,4 +21,7 @@ struct OciContainer {
 // (fnmatch(3)), or by a variable or mount of NVIDIA's runtime. What cannot be read is an error, not "no GPU".
 [[nodiscard]] Result<bool> uses_gpu(std::string_view config, const std::vector<std::string>& patterns);
 
+// Namespace of the pod that a container belongs to, as containerd and CRI-O note it; "": it is of no pod.
+[[nodiscard]] Result<std::string> find_pod_namespace(std::string_view config);
+
 }  // namespace weft::world

@@ -32,6 +32,14 @@ TEST(OciHookTest, GpusComeAsDevicesVariablesAndMounts) {
   EXPECT_FALSE(*uses_gpu(R"({"mounts": null, "linux": null, "process": {"env": null}})", kDevices));
 }
 
+TEST(OciHookTest, RuntimesNoteTheNamespaceOfThePod) {
+  EXPECT_EQ(*find_pod_namespace("{}"), "");
+  EXPECT_EQ(*find_pod_namespace(R"({"annotations": {"io.kubernetes.cri.sandbox-namespace": "tools"}})"), "tools");
+  EXPECT_EQ(*find_pod_namespace(R"({"annotations": {"io.kubernetes.pod.namespace": "tools"}})"), "tools");
+  EXPECT_FALSE(find_pod_namespace(R"({"annotations": {"io.kubernetes.pod.namespace": 7}})").ok());
+  EXPECT_FALSE(find_pod_namespace("[]").ok());
+}
+
 TEST(OciHookTest, WhatCannotBeReadIsNoContainerWithoutGpu) {
   for (const char* bad : {"", "[]", R"({"mounts": 7})", R"({"mounts": [{}]})", R"({"process": {"env": [7]}})",
                           R"({"linux": {"devices": {"path": "/dev/nvidia0"}}})"}) {
