@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "lease/gate.h"
+#include "world/core/gate_refusal.h"
 
 namespace weft::world {
 namespace {
@@ -208,7 +209,7 @@ Status NodeGate::enter(LeaseOwner engine, const std::string& job) {
         owner = std::string(lease::to_text(static_cast<LeaseOwner>(other)));
       }
       return Error{ErrorCode::refused,
-                   fmt::format("this node is not leased to {}: its gate is open for {}", lease::to_text(engine), owner),
+                   fmt::format("{}{}: its gate is open for {}", kNotLeased, lease::to_text(engine), owner),
                    {}};
     }
     const GateEntry entry{engine, job};

@@ -9,12 +9,40 @@
 #include "base/utf8.h"
 #include "kube/json_fields.h"
 #include "kube/object.h"
+#include "world/core/gate_refusal.h"
 #include "world/kube/pod_plan.h"
 
 namespace weft::world {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = 300;
+
+struct ContainerEnd {
+  std::int32_t code = 0;
+  std::string text;
+};
+
+// A container that the runtime did not start: why is in its message, whose last words are the cause. The message of one
+// that ran is the program's own.
+ContainerEnd read_end(const Value& end) {
+  constexpr std::size_t kMaxCause = 200;
+  const std::string reason = kube::raw_text(end, {"reason"});
+  const double code = std::clamp(kube::number(end, {"exitCode"}).value_or(-1), -1.0, 1e6);
+  ContainerEnd found{static_cast<std::int32_t>(code), reason};
+  if (reason == "StartError" || reason == "ContainerCannotRun") {  // containerd, CRI-O
+    std::string cause = kube::raw_text(end, {"message"});
+    if (cause.ends_with(": unknown")) cause.resize(cause.size() - 9);  // of gRPC
+    if (const std::size_t gate = cause.find(kNotLeased); gate != std::string::npos) {
+      found.code = -1;  // not a fault of the job
+      cause.erase(0, gate);
+    } else if (cause.size() > kMaxCause) {
+      cause.replace(0, cause.size() - kMaxCause, "...");
+    }
+    if (!cause.empty()) found.text += ": " + cause;
+  }
+  found.text = printable(found.text, kMaxTextBytes);
+  return found;
+}
 
 void read_containers(const Value& pod, PodFacts& facts) {
   const std::size_t containers = kube::list(pod, {"spec", "containers"}).size();
@@ -24,10 +52,10 @@ void read_containers(const Value& pod, PodFacts& facts) {
     const Value* end = kube::member(status, {"state", "terminated"});
     if (end == nullptr || !end->is_map()) continue;
     ++terminated;
-    const double code = std::clamp(kube::number(*end, {"exitCode"}).value_or(-1), -1.0, 1e6);
-    if (facts.code == 0 && code != 0) {
-      facts.code = static_cast<std::int32_t>(code);
-      facts.text = printable(kube::raw_text(*end, {"reason"}), kMaxTextBytes);
+    ContainerEnd found = read_end(*end);
+    if (facts.code == 0 && found.code != 0) {
+      facts.code = found.code;
+      facts.text = std::move(found.text);
     }
   }
   facts.ended = containers > 0 && terminated == containers;

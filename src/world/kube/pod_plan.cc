@@ -103,14 +103,25 @@ std::map<std::string, std::string> common_environment(const StartAttempt& comman
   return variables;
 }
 
+// CPU and memory are limits without a request: weft has placed the job by the cluster file, where a job may have the
+// whole server. A kubelet compares requests with what the operating system, its reservations and the pods of DaemonSets
+// leave, and would refuse the pod (OutOfcpu, OutOfmemory). An amount that is not given would be the limit's.
 Value resources_of(const JobSpec& spec, const sched::Slot& slot) {
   Value limits = Value::map();
-  if (spec.shape.task.cpu > 0) limits.set("cpu", Value(fmt::format("{}m", spec.shape.task.cpu)));
-  if (spec.shape.task.memory_mib > 0) limits.set("memory", Value(fmt::format("{}Mi", spec.shape.task.memory_mib)));
+  Value requests = Value::map();
+  const auto limit = [&](const char* name, const std::string& amount) {
+    limits.set(name, Value(amount));
+    requests.set(name, Value("0"));
+  };
+  if (spec.shape.task.cpu > 0) limit("cpu", fmt::format("{}m", spec.shape.task.cpu));
+  if (spec.shape.task.memory_mib > 0) limit("memory", fmt::format("{}Mi", spec.shape.task.memory_mib));
   // As text: the server answers with text, and a number would look like a change.
   const int gpus = std::popcount(slot.gpus);
-  if (gpus > 0) limits.set("nvidia.com/gpu", Value(std::to_string(gpus)));
-  return limits.empty() ? Value::map() : Value::map({{"limits", limits}, {"requests", limits}});
+  if (gpus > 0) {
+    limits.set("nvidia.com/gpu", Value(std::to_string(gpus)));
+    requests.set("nvidia.com/gpu", Value(std::to_string(gpus)));
+  }
+  return limits.empty() ? Value::map() : Value::map({{"limits", limits}, {"requests", requests}});
 }
 
 Value mounts_of(const JobSpec& spec) {

@@ -71,10 +71,21 @@ TEST(PodPlan, OnePodPerNodeAndOneContainerPerTask) {
   EXPECT_EQ(variable_of(containers[1], "WEFT_CHECKPOINT_INTERVAL"), "600");
   EXPECT_EQ(kube::raw_text(containers[0], {"resources", "limits", "nvidia.com/gpu"}), "4");
   EXPECT_EQ(kube::raw_text(containers[0], {"resources", "limits", "cpu"}), "1500m");
-  EXPECT_EQ(kube::raw_text(containers[0], {"resources", "requests", "memory"}), "2048Mi");
+  EXPECT_EQ(kube::raw_text(containers[0], {"resources", "limits", "memory"}), "2048Mi");
   EXPECT_EQ(variable_of(kube::list(plan->pods[1].pod, {"spec", "containers"})[0], "GROUP_RANK"), "1");
   EXPECT_EQ(kube::raw_text(plan->service, {"spec", "clusterIP"}), "None");
   EXPECT_EQ(kube::truth(plan->service, {"spec", "publishNotReadyAddresses"}), true);
+}
+
+// A kubelet refuses a pod that requests more than it can allocate, which is less than the server has. "If a limit is
+// specified but a request is not, the limit is the request" (Kubernetes, Resource Management for Pods).
+TEST(PodPlan, AKubeletCanAdmitAPodWithAllOfItsServer) {
+  const Result<AttemptPlan> plan = plan_attempt(make_start(), kContext);
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  const Value& container = kube::list(plan->pods[0].pod, {"spec", "containers"})[0];
+  EXPECT_EQ(kube::raw_text(container, {"resources", "requests", "cpu"}), "0");
+  EXPECT_EQ(kube::raw_text(container, {"resources", "requests", "memory"}), "0");
+  EXPECT_EQ(kube::raw_text(container, {"resources", "requests", "nvidia.com/gpu"}), "4");
 }
 
 // Kubernetes API reference, Container v1: "$(VAR_NAME) is expanded; $$ is a dollar sign".
@@ -195,6 +206,35 @@ TEST_F(PodFactsTest, EndedMeansThatEveryContainerHasEnded) {
   EXPECT_TRUE(facts().ended);
   EXPECT_EQ(facts().code, 137);
   EXPECT_EQ(facts().text, "OOMKilled");
+}
+
+// Messages as containerd 1.6 with runc 1.1 writes them.
+TEST_F(PodFactsTest, AContainerThatWasNotStartedSaysWhy) {
+  const std::string prefix =
+      "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
+      "unable to start container process: ";
+  const auto end = [&](const char* reason, const std::string& message) {
+    Value status = status_of("terminated", 128);
+    status["state"]["terminated"].set("reason", Value(reason)).set("message", Value(message));
+    pod_["status"].set("phase", Value("Failed"));
+    pod_["status"].set("containerStatuses", Value::list({status, status_of("terminated", 0)}));
+    return facts();
+  };
+  const std::string cause = "exec: \"/opt/" + std::string(80, 'x') + "\": stat /opt: no such file or directory";
+  const PodFacts missing = end("StartError", prefix + cause + ": unknown");
+  EXPECT_EQ(missing.code, 128);
+  EXPECT_TRUE(missing.text.starts_with("StartError: ...")) << missing.text;
+  EXPECT_TRUE(missing.text.ends_with(cause)) << missing.text;
+  // By the hook `weft gate hook create`.
+  const std::string refusal = "this node is not leased to kubernetes: its gate is open for slurm";
+  const std::string hook =
+      "error during container init: error running hook #0: error running hook: exit status 4, "
+      "stdout: , stderr: weft: " +
+      refusal + ": unknown";
+  EXPECT_EQ(end("StartError", prefix + hook).text, "StartError: " + refusal);
+  EXPECT_LT(facts().code, 0) << "not a fault of the job";
+  EXPECT_EQ(end("Error", refusal).text, "Error") << "the program's own message";
+  EXPECT_EQ(facts().code, 128);
 }
 
 TEST_F(PodFactsTest, AFailedPodWithoutContainersWasRejected) {
