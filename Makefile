@@ -20,8 +20,9 @@ test: ## everything a change must pass: format, layers, tests, sanitizers, clang
 test-all: ## make test and its long versions: whole-tree clang-tidy and ThreadSanitizer, large searches, long fuzzing
 	@scripts/test.sh all
 
-kubernetes: ## build the Kubernetes control plane that some tests start, into ~/.cache/weft (or WEFT_CACHE)
+kubernetes: ## get Kubernetes and containerd, which some tests start, into ~/.cache/weft (or WEFT_CACHE)
 	@scripts/kubernetes.sh
+	@scripts/containerd.sh
 
 bench: ## build and run the benchmarks
 	@scripts/bench.sh

@@ -128,11 +128,19 @@ def can_make_cgroups():
     return False
 
 
-def has_kubernetes():
-    """The control plane that `make kubernetes` builds (scripts/kubernetes.sh, tests/kube_fixture.h)."""
+def is_cached(program):
+    """A program that `make kubernetes` has put there (scripts/kubernetes.sh and containerd.sh, tests/kube_fixture.h)."""
     cache = os.environ.get("WEFT_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
-    return os.access(os.path.join(cache, "kubernetes-1.20.2", "bin", "kube-apiserver"), os.X_OK)
+    return os.access(os.path.join(cache, program), os.X_OK)
+
+
+def has_kubernetes():
+    return is_cached("kubernetes-1.20.2/bin/kube-apiserver")
+
+
+def has_containerd():
+    return is_cached("containerd-1.6.20/usr/bin/containerd")
 
 
 def is_present(prerequisite):
@@ -145,7 +153,9 @@ def is_present(prerequisite):
     if kind == "python":
         return any(can_import(python, what) for python in ("/usr/bin/python3", "python3"))
     check = {"root": lambda: os.geteuid() == 0, "network namespaces": can_make_networks, "UDP port 623": can_listen,
-             "make kubernetes": has_kubernetes, "device files": can_make_devices, "mounts": can_mount, "writable cgroups": can_make_cgroups,
+             "make kubernetes": has_kubernetes, "containerd of make kubernetes": has_containerd,
+             "cgroup v1": lambda: os.access("/sys/fs/cgroup/memory/cgroup.procs", os.W_OK),
+             "device files": can_make_devices, "mounts": can_mount, "writable cgroups": can_make_cgroups,
              "/proc/sys": lambda: os.path.exists("/proc/sys/net")}.get(prerequisite)
     return check is not None and check()
 

@@ -117,6 +117,7 @@ run_tests() {
 stage "dependencies" scripts/install-deps.sh test
 if [[ ${1:-} == all ]]; then
   stage "kubernetes" scripts/kubernetes.sh
+  stage "containerd" scripts/containerd.sh
 fi
 stage "format" scripts/format.sh --check
 stage "layers" python3 tests/layers.py

@@ -270,10 +270,15 @@ class KubeSpace {
  public:
   // "": it is there.
   std::string open(const std::string& test, bool controllers = false) {
+    std::string problem;
+    KubeLab* cluster = shared_cluster(controllers, problem);
+    return cluster == nullptr ? problem : open_on(*cluster, test);
+  }
+  // On a control plane that is not the shared one.
+  std::string open_on(KubeLab& cluster, const std::string& test) {
     static int count = 0;
     std::string problem;
-    cluster_ = shared_cluster(controllers, problem);
-    if (cluster_ == nullptr) return problem;
+    cluster_ = &cluster;
     // The user may have been left without a server by a test that failed.
     if (!cluster_->admin().client.get(kube::kNamespaces, {"", "default"}).ok()) {
       if (problem = cluster_->start_apiserver(); !problem.empty()) return problem;
