@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,7 @@ class EngineKubeTest : public testing::Test {
     words.insert(words.begin(), weft_binary());
     server_ = ::fork();
     if (server_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing stays if the test is killed
     const int log = ::open(file("server.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
