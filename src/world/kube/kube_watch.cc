@@ -76,21 +76,18 @@ void KubeWatch::poll(sched::Moment now, std::vector<control::Event>& events) {
     observation_ = fresh_;
     findings_ = fresh_findings_;
   }
-  std::vector<control::Event> reports = std::move(held_);
-  held_.clear();
-  world_.poll(now, reports);
+  world_.poll(now, held_);
+  // A kubelet that is ready says nothing of GPUs and the kernel: before the first look at them no node is known to be
+  // healthy, and a repair that a restart interrupted has not ended. Reports are held back together, as nodes that are
+  // known and not heard would look like a failure of the whole cluster.
+  std::vector<control::Event> reports;
+  if (findings_ != nullptr) reports = std::exchange(held_, {});
   // Cordons before health: a node that somebody else cordoned is not judged as if it were in service.
   std::stable_partition(reports.begin(), reports.end(), [](const control::Event& event) {
     return std::holds_alternative<control::CordonReport>(event);
   });
   for (control::Event& event : reports) {
     if (auto* report = std::get_if<control::NodeReport>(&event); report != nullptr) {
-      // A kubelet that is ready says nothing of GPUs and the kernel: before the first look at them the node is not
-      // known to be healthy, and a repair of it that a restart interrupted has not ended.
-      if (findings_ == nullptr) {
-        held_.push_back(std::move(event));
-        continue;
-      }
       const std::string& name = names_.at(index_of(report->node));
       const auto found = findings_->find(name);
       if (found != findings_->end() && found->second.health != control::Health::healthy) {

@@ -67,7 +67,7 @@ class KubeWatch final : public World {
   Observation observation_;                  // of the thread that polls
   std::shared_ptr<const Findings> findings_;
   std::vector<control::Event> replies_;
-  std::vector<control::Event> held_;  // reports of nodes from before the first findings
+  std::vector<control::Event> held_;  // reports from before the first findings
   std::set<std::string> noted_;       // notes of this hour, so that none is repeated
   Duration noted_since_{};
 
