@@ -189,8 +189,11 @@ TEST_F(TwoEnginesTest, RandomMovesLoseNoJobAndShareNoNode) {
     move(node_name(node), engine, random.below(2) == 0);
     crash(random);
     ASSERT_FALSE(HasFatalFailure());
-    const std::size_t open = jobs.size() > 4 ? jobs.size() - 4 : 0;
-    (void)wait_for([&] { return open == 0 || state_of(jobs[open - 1]) != "queued" || random.below(8) == 0; });
+    // Most moves end before the next one, and some are overtaken. An engine without a node lets its jobs wait.
+    if (random.below(4) != 0)
+      (void)wait_for([&] { return lease(node).value("state", "") == "held" || random.below(200) == 0; });
+    const std::size_t open = jobs.size() > 8 ? jobs.size() - 8 : 0;
+    (void)wait_for([&] { return open == 0 || state_of(jobs[open - 1]) != "queued" || random.below(64) == 0; });
   }
   // Both engines have a node in the end, so that every job can run.
   move(node_name(0), "slurm");
