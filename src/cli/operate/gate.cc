@@ -327,7 +327,7 @@ std::vector<Command> gate_commands() {
   commands.push_back(std::move(hook));
   Command script;
   script.name = "gate script";
-  script.summary = "Print what asks the gate: scripts of Slurm, hooks of CRI-O and containerd";
+  script.summary = "Print the scripts and hooks that ask the gate";
   script.usage = "SCRIPT [OPTIONS]";
   script.examples = {{"weft gate script prolog -f /etc/slurm/prolog.d/05-lease", "On every node that is shared"},
                      {"weft gate script create-hook -f /etc/containers/oci/hooks.d/weft-create.json", "With CRI-O"},

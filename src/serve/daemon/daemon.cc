@@ -20,6 +20,7 @@
 #include "serve/daemon/leased_engines.h"
 #include "serve/daemon/stage_options.h"
 #include "serve/http/server.h"
+#include "serve/submit/draft.h"
 #include "store/sqlite_store.h"
 #include "world/local/local_world.h"
 #include "world/slurm/slurm_world.h"
@@ -169,6 +170,9 @@ class Server {
     if (options_.watch) return open_kubernetes_watching();
     KubeSettings settings = options_.kube;
     settings.helper = options_.helper;
+    for (const sched::NodeShape& node : machine_->nodes())
+      settings.threads.push_back(
+          threads_per_core(*options_.cluster, machine_->pools.at(static_cast<std::size_t>(node.pool))));
     Result<OpenedKubeEngine> opened = open_kube_engine(settings, options_.cluster->name(), node_names(), options_.log);
     if (!opened.ok()) return opened.error();
     engine_ = "kubernetes";

@@ -122,6 +122,7 @@ Result<OpenedKubeEngine> open_kube_engine(const KubeSettings& settings, const st
   options.pods.kube_namespace = access->kube_namespace;
   options.pods.nodes = std::move(nodes);
   options.pods.image = settings.image;
+  options.pods.threads = settings.threads;
   options.helper = settings.helper;
   if (std::string problem = world::problem_of(options); !problem.empty())
     return Error{ErrorCode::invalid_input, std::move(problem), {}};

@@ -25,6 +25,7 @@ struct KubeSettings {
   std::string service_port;
   std::string service_account;      // directory with token and ca.crt; "": where kubelets mount it
   std::vector<std::string> helper;  // as in world::KubeOptions
+  std::vector<int> threads;         // as in world::PodContext
 };
 
 // Server, user and namespace of the settings. An error in them is a usage error: nothing was asked yet.

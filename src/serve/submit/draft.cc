@@ -38,13 +38,6 @@ std::int32_t to_int32(std::int64_t value) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, 0, kMaxInt32));
 }
 
-const model::PoolSpec* pool_of(const model::Cluster& cluster, std::string_view name) {
-  for (const model::PoolSpec& pool : cluster.spec().pools.value) {
-    if (pool.name->text == name) return &pool;
-  }
-  return nullptr;
-}
-
 const model::PartitionSpec* partition_of(const model::Cluster& cluster, std::string_view name) {
   for (const model::PartitionSpec& partition : cluster.spec().partitions.value) {
     if (partition.name->text == name) return &partition;
@@ -183,8 +176,7 @@ class DraftFinisher {
     const std::uint64_t pools = draft_.spec.shape.task.pools;
     for (std::size_t i = 0; i < context_.machine.pools.size(); ++i) {
       if (pools != 0 && ((pools >> i) & 1U) == 0) continue;
-      const model::PoolSpec* pool = pool_of(context_.cluster, context_.machine.pools[i]);
-      if (pool == nullptr || !pool->bios->hyper_threading.value) return 1;
+      if (threads_per_core(context_.cluster, context_.machine.pools[i]) == 1) return 1;
     }
     return 2;
   }
@@ -418,9 +410,8 @@ NodeSize node_size(const JobDraft& draft, const SubmitContext& context) {
         (pools == 0 || ((pools >> static_cast<unsigned>(node.pool)) & 1U) != 0) &&
         (draft.models == 0 || node.model < 0 || ((draft.models >> static_cast<unsigned>(node.model)) & 1U) != 0);
     if (!fits) continue;
-    const model::PoolSpec* pool = pool_of(context.cluster, context.machine.pools[static_cast<std::size_t>(node.pool)]);
-    const std::int64_t threads = pool != nullptr && pool->bios->hyper_threading.value ? 2 : 1;
-    return {node.gpus, node.cpu / 1000 * threads};
+    const std::string& pool = context.machine.pools[static_cast<std::size_t>(node.pool)];
+    return {node.gpus, node.cpu / 1000 * threads_per_core(context.cluster, pool)};
   }
   return {};
 }
@@ -489,6 +480,13 @@ bool is_absolute_path(std::string_view path) {
   if (!path.starts_with("/") || std::any_of(path.begin(), path.end(), is_control)) return false;
   const std::vector<std::string_view> parts = split(path, '/');
   return std::find(parts.begin(), parts.end(), "..") == parts.end();
+}
+
+int threads_per_core(const model::Cluster& cluster, std::string_view pool) {
+  for (const model::PoolSpec& each : cluster.spec().pools.value) {
+    if (each.name->text == pool) return each.bios->hyper_threading.value ? 2 : 1;
+  }
+  return 1;
 }
 
 }  // namespace weft::serve

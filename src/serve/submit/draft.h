@@ -38,6 +38,9 @@ struct SubmitContext {
   }
 };
 
+// Of the nodes of a pool: two with hyper-threading.
+[[nodiscard]] int threads_per_core(const model::Cluster& cluster, std::string_view pool);
+
 struct JobDraft {
   SourceLocation place;  // of the job, for errors about what is absent
   Sourced<std::string> name;

@@ -95,7 +95,7 @@ const Value* end_of_job(const Value& job) {
   return nullptr;
 }
 
-std::string joined(std::string reason, const std::string& message) {
+std::string joined(const std::string& reason, const std::string& message) {
   if (reason.empty() || message.empty()) return printable(reason + message);
   return printable(reason + ": " + message);
 }

@@ -106,14 +106,14 @@ std::map<std::string, std::string> common_environment(const StartAttempt& comman
 // CPU and memory are limits without a request: weft has placed the job by the cluster file, where a job may have the
 // whole server. A kubelet compares requests with what the operating system, its reservations and the pods of DaemonSets
 // leave, and would refuse the pod (OutOfcpu, OutOfmemory). An amount that is not given would be the limit's.
-Value resources_of(const JobSpec& spec, const sched::Slot& slot) {
+Value resources_of(const JobSpec& spec, const sched::Slot& slot, int threads) {
   Value limits = Value::map();
   Value requests = Value::map();
   const auto limit = [&](const char* name, const std::string& amount) {
     limits.set(name, Value(amount));
     requests.set(name, Value("0"));
   };
-  if (spec.shape.task.cpu > 0) limit("cpu", fmt::format("{}m", spec.shape.task.cpu));
+  if (spec.shape.task.cpu > 0) limit("cpu", fmt::format("{}m", spec.shape.task.cpu * threads));
   if (spec.shape.task.memory_mib > 0) limit("memory", fmt::format("{}Mi", spec.shape.task.memory_mib));
   // As text: the server answers with text, and a number would look like a change.
   const int gpus = std::popcount(slot.gpus);
@@ -154,7 +154,9 @@ Value container_of(const StartAttempt& command, const PodContext& context,
   container.set("command", Value(std::move(words)));
   if (!spec.directory.empty()) container.set("workingDir", Value(spec.directory));
   container.set("env", std::move(environment));
-  container.set("resources", resources_of(spec, command.slots[rank]));
+  const std::size_t node = index_of(command.slots[rank].node);
+  const int threads = node < context.threads.size() ? context.threads[node] : 1;
+  container.set("resources", resources_of(spec, command.slots[rank], threads));
   if (!mounts.empty()) container.set("volumeMounts", std::move(mounts));
   container["securityContext"].set("allowPrivilegeEscalation", Value(false));
   return container;

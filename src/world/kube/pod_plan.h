@@ -20,6 +20,8 @@ struct PodContext {
   std::string kube_namespace;
   std::vector<std::string> nodes;  // names, by NodeId
   std::string image;               // of the containers of jobs that name none
+  // Threads per core, by NodeId: Kubernetes counts threads, weft counts cores. Empty: one.
+  std::vector<int> threads{};
 };
 
 struct PodPlan {

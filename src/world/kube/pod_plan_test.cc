@@ -88,6 +88,16 @@ TEST(PodPlan, AKubeletCanAdmitAPodWithAllOfItsServer) {
   EXPECT_EQ(kube::raw_text(container, {"resources", "requests", "nvidia.com/gpu"}), "4");
 }
 
+// "One CPU unit is equivalent to one hyperthread" (Kubernetes, Resource units); weft counts cores.
+TEST(PodPlan, ALimitCountsThreads) {
+  PodContext context = kContext;
+  context.threads.assign(context.nodes.size(), 2);
+  const Result<AttemptPlan> plan = plan_attempt(make_start(), context);
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  const Value& container = kube::list(plan->pods[0].pod, {"spec", "containers"})[0];
+  EXPECT_EQ(kube::raw_text(container, {"resources", "limits", "cpu"}), "3000m");
+}
+
 // Kubernetes API reference, Container v1: "$(VAR_NAME) is expanded; $$ is a dollar sign".
 TEST(PodPlan, TextOfTheUserIsNotExpanded) {
   const Result<AttemptPlan> plan = plan_attempt(make_start(), kContext);
