@@ -1,11 +1,10 @@
 // weft serve with the rendered role (target kubernetes/serve) on a real API server with RBAC, as the service account of
 // a pod: what it needs, and what it says if a verb is missing.
-#include "base/yaml.h"
-#include "cli/design/yaml_json.h"
 #include "engine_kube_fixture.h"
 #include "kube/access_review.h"
 #include "kube/api_status.h"
 #include "kube/json_fields.h"
+#include "kube_apply.h"
 #include "model/kube_permissions.h"
 
 namespace weft {
@@ -14,12 +13,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr kube::Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false};
-constexpr kube::Resource kClusterRoleBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
-                                              "ClusterRoleBinding", false};
-constexpr kube::Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
-constexpr kube::Resource kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"};
-constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
 constexpr const char* kJobSpace = "weft-jobs";
 
 class EngineKubeAccess : public testing_kube::EngineKubeTest {
@@ -34,7 +27,8 @@ class EngineKubeAccess : public testing_kube::EngineKubeTest {
         weft({"render", file("cluster.yaml"), "-o", file("out"), "--target", "kubernetes/serve"});
     ASSERT_EQ(rendered.code, 0) << rendered.err;
     for (const char* name : {"10-namespaces", "20-access", "30-network", "40-serve"}) {
-      for (const Value& document : read_documents(file("out/kubernetes/serve/" + std::string(name) + ".yaml"))) {
+      for (const Value& document :
+           testing_kube::read_documents(file("out/kubernetes/serve/" + std::string(name) + ".yaml"))) {
         apply(document);
       }
     }
@@ -46,42 +40,14 @@ class EngineKubeAccess : public testing_kube::EngineKubeTest {
                     {"KUBERNETES_SERVICE_PORT", std::to_string(cluster_->port())},
                     {"KUBECONFIG", ""}};
   }
-  static std::vector<Value> read_documents(const std::string& path) {
-    Sources sources;
-    Diagnostics diagnostics;
-    std::vector<Value> values;
-    const FileId id = sources.add(path, testing_program::contents(path));
-    for (const YamlNode& node : parse_yaml_stream(sources, id, diagnostics))
-      values.push_back(kube::read_reply_json(cli::yaml_to_json(node, true)).value_or(Value()));
-    EXPECT_FALSE(values.empty()) << path;
-    return values;
-  }
   void apply(const Value& document) {
+    ASSERT_NO_FATAL_FAILURE(testing_kube::apply_document(*cluster_, document));
     const std::string kind = kube::raw_text(document, {"kind"});
-    for (const kube::Resource& resource :
-         {kube::kNamespaces, kube::kServiceAccounts, kClusterRoles, kClusterRoleBindings, kube::kRoles,
-          kube::kRoleBindings, kNetworkPolicies, kClaims, kDeployments}) {
-      if (resource.kind != kind) continue;
-      EXPECT_EQ(kube::raw_text(document, {"apiVersion"}), kube::api_version(resource));
-      const Result<Value> applied = cluster_->admin().client.apply(resource, document, true);
-      ASSERT_TRUE(applied.ok()) << applied.error().text();
-      if (kind == "Role" || kind == "ClusterRole") roles_.emplace_back(resource, document);
-      return;
-    }
-    FAIL() << "unexpected kind " << kind;
+    if (kind == "Role" || kind == "ClusterRole") roles_.emplace_back(*testing_kube::resource_of(document), document);
   }
-  // TokenRequest: a token as the kubelet mounts it into the pod.
   void write_account() {
-    const Value body = Value::map({{"apiVersion", Value("authentication.k8s.io/v1")},
-                                   {"kind", Value("TokenRequest")},
-                                   {"spec", Value::map({{"expirationSeconds", Value(3600)}})}});
-    const Result<kube::ApiResponse> response =
-        cluster_->admin().transport.send({"POST", "/api/v1/namespaces/weft/serviceaccounts/weft/token",
-                                          write_json_line(body), "application/json", milliseconds(30'000)});
-    ASSERT_TRUE(response.ok()) << response.error().text();
-    const Value answer = kube::read_reply_json(response->body).value_or(Value());
-    token_ = kube::raw_text(answer, {"status", "token"});
-    ASSERT_FALSE(token_.empty()) << response->body;
+    token_ = testing_kube::account_token(*cluster_, {"weft", "weft"});
+    ASSERT_FALSE(token_.empty());
     space_.folder().put("token", token_ + "\n");
     space_.folder().put("namespace", "weft");
     space_.folder().put("ca.crt", testing_program::contents(cluster_->file("ca.crt")));

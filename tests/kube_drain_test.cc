@@ -4,14 +4,13 @@
 #include "kube/api_status.h"
 #include "kube/json_fields.h"
 #include "kube/timestamp.h"
+#include "kube_apply.h"
 
 namespace weft {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
 
 class EngineKubeDrain : public testing_kube::EngineKubeTest {
  protected:
@@ -43,7 +42,7 @@ class EngineKubeDrain : public testing_kube::EngineKubeTest {
     pods["spec"]["terminationGracePeriodSeconds"] = 0;
     json deployment = {{"metadata", {{"name", "serve"}, {"namespace", space()}}}};
     deployment["spec"] = {{"replicas", 2}, {"selector", {{"matchLabels", {{"app", "serve"}}}}}, {"template", pods}};
-    ASSERT_TRUE(client().create(kDeployments, value_of(deployment)).ok());
+    ASSERT_TRUE(client().create(testing_kube::kDeployments, value_of(deployment)).ok());
     json budget = {{"metadata", {{"name", "all"}, {"namespace", space()}}}};
     budget["spec"] = {{"minAvailable", 2}, {"selector", {{"matchLabels", {{"app", "serve"}}}}}};
     ASSERT_TRUE(client().create(kube::kDisruptionBudgetsV1Beta1, value_of(budget)).ok());
@@ -60,41 +59,12 @@ class EngineKubeDrain : public testing_kube::EngineKubeTest {
     return found;
   }
 
-  // The documents of a rendered file.
-  void apply(const std::string& path) {
-    const std::string text = testing_program::contents(file("tree/kubernetes/serve/" + path));
-    ASSERT_NE(text, "") << path;
-    std::string rest = text;
-    while (!rest.empty()) {
-      const std::size_t end = rest.find("\n---\n");
-      const std::string document = rest.substr(0, end);
-      rest = end == std::string::npos ? "" : rest.substr(end + 5);
-      const auto field = [&](const std::string& key) {
-        const std::size_t at = document.find("\n" + key + ": ");
-        const std::size_t from = at + key.size() + 3;
-        return at == std::string::npos ? "" : document.substr(from, document.find('\n', from) - from);
-      };
-      const std::string kind = field("kind");
-      std::string target =
-          kind == "Namespace" || kind == "ServiceAccount" ? "/api/v1/" : "/apis/rbac.authorization.k8s.io/v1/";
-      if (kind == "ServiceAccount") target += "namespaces/" + field("  namespace") + "/";
-      target += to_lower(kind) + "s/" + field("  name") + "?fieldManager=test&force=true";
-      const Result<kube::ApiResponse> applied =
-          cluster_->admin().transport.send({"PATCH", target, document, "application/apply-patch+yaml"});
-      ASSERT_TRUE(applied.ok() && applied->status / 100 == 2) << target << (applied.ok() ? applied->body : "");
-    }
-  }
+  void apply(const std::string& path) { testing_kube::apply_file(*cluster_, file("tree/kubernetes/serve/" + path)); }
   // A kubeconfig of the service account that the roles are for.
   void put_service_account() {
-    const Result<Value> token = client().request_subresource(
-        kube::kServiceAccounts, {"weft", "weft-watch"}, "token",
-        value_of({{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", json::object()}}));
-    ASSERT_TRUE(token.ok()) << token.error().text();
-    space_.folder().put("watch.kubeconfig",
-                        "apiVersion: v1\nkind: Config\ncurrent-context: x\nclusters: [{name: c, cluster: {server: '" +
-                            cluster_->server() + "', certificate-authority: " + cluster_->file("ca.crt") +
-                            "}}]\nusers: [{name: u, user: {token: " + kube::raw_text(*token, {"status", "token"}) +
-                            "}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n");
+    const std::string token = testing_kube::account_token(*cluster_, {"weft", "weft-watch"});
+    ASSERT_FALSE(token.empty());
+    space_.put_kubeconfig("watch.kubeconfig", token);
   }
   [[nodiscard]] std::vector<std::string> watch_words() const {
     return {"serve",

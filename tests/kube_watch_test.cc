@@ -5,6 +5,7 @@
 #include "kube/api_status.h"
 #include "kube/json_fields.h"
 #include "kube/timestamp.h"
+#include "kube_apply.h"
 
 namespace weft {
 namespace {
@@ -12,9 +13,8 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr kube::Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false};
-constexpr kube::Resource kClusterRoleBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
-                                              "ClusterRoleBinding", false};
+using testing_kube::kClusterRoleBindings;
+using testing_kube::kClusterRoles;
 constexpr const char* kTaint = "weft/session";
 
 class EngineKubeWatch : public testing_kube::EngineKubeTest {

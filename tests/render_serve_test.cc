@@ -36,7 +36,7 @@ TEST(RenderServe, EveryDocumentFitsItsSchema) {
     EXPECT_TRUE(whole.not_understood.empty());
     // Two namespaces, service account, two roles, two bindings, two policies, claim, Deployment; of watch mode a
     // service account, two roles, two bindings.
-    EXPECT_EQ(whole.documents, 16U) << example;
+    EXPECT_EQ(whole.documents, 20U) << example;
   }
 }
 
@@ -66,7 +66,7 @@ std::multiset<std::string> granted_verbs(const std::string& part, bool contains)
 
 // The verbs of all rules together are those of the table, each once.
 TEST(RenderServe, TheRoleIsTheTable) {
-  const std::multiset<std::string> granted = granted_verbs("/watch/", false);
+  const std::multiset<std::string> granted = granted_verbs("/20-access", true);
   std::multiset<std::string> used;
   for (const model::KubePermission& each : model::kube_permissions()) {
     std::string resource(each.resource);
@@ -86,6 +86,9 @@ TEST(RenderServe, TheRolesOfWatchMode) {
   EXPECT_EQ(granted_verbs("/watch/10-read", true), read);
   EXPECT_EQ(granted_verbs("/watch/20-quarantine", true),
             (std::multiset<std::string>{"ClusterRole  nodes get", "ClusterRole  nodes patch"}));
+  EXPECT_EQ(granted_verbs("/watch/30-drain", true),
+            (std::multiset<std::string>{"ClusterRole  pods get", "ClusterRole  pods/eviction create"}));
+  EXPECT_EQ(granted_verbs("/leases/", true), (std::multiset<std::string>{"ClusterRole  pods list"}));
   EXPECT_EQ(model::kube_watch_permissions(true, model::WatchAccess::reads).size(), 4U);
   EXPECT_EQ(model::kube_watch_permissions(true, model::WatchAccess::taints).size(), 6U);
   EXPECT_EQ(model::kube_watch_permissions(true, model::WatchAccess::evicts).size(), 8U);

@@ -82,12 +82,12 @@ class TwoEngines : public SlurmFixture {
   }
 
   void start_both(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"--engine",       "kubernetes",
-                                      "--kubeconfig",   space_.cluster().file("admin.kubeconfig"),
-                                      "--namespace",    space_.name(),
-                                      "--image",        "busybox",
-                                      "--gate-command", file("gate.sh") + " {node}"};
+    std::vector<std::string> words = {"--engine", "kubernetes",     "--image",
+                                      "busybox",  "--gate-command", file("gate.sh") + " {node}"};
     words.insert(words.end(), more.begin(), more.end());
+    if (std::find(more.begin(), more.end(), "--kubeconfig") == more.end())
+      words.insert(words.end(),
+                   {"--kubeconfig", space_.cluster().file("admin.kubeconfig"), "--namespace", space_.name()});
     start_server(words);
   }
 

@@ -3,10 +3,12 @@
 // (slurm-bridge #43). No node is ever used by both, as the processes that use the GPUs' stand-ins see it themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <map>
 
+#include "kube_apply.h"
 #include "two_engines_fixture.h"
 
 namespace weft {
@@ -145,6 +147,32 @@ TEST_F(TwoEnginesTest, AProcessThatOutlivesItsJobKeepsTheNode) {
   lab_->put("escape.stop", "");
   ASSERT_TRUE(wait_for([&] { return state_of(pods) == "done"; })) << history();
   expect_no_violation();
+}
+
+// With the rights of the rendered roles, and not with those of an administrator.
+TEST_F(TwoEnginesTest, TheRenderedRolesSuffice) {
+  testing_kube::KubeLab& cluster = space_.cluster();
+  lab_->put("both.yaml", contents(file("cluster.yaml")) + "control_plane: {kind: both}\n");
+  const ProcessOutcome rendered =
+      weft({"render", file("both.yaml"), "-o", file("tree"), "--target", "kubernetes/serve"});
+  ASSERT_EQ(rendered.code, 0) << rendered.err;
+  for (const char* path : {"10-namespaces.yaml", "20-access.yaml"})
+    ASSERT_NO_FATAL_FAILURE(testing_kube::apply_file(cluster, file(std::string("tree/kubernetes/serve/") + path)));
+  space_.put_kubeconfig("role.kubeconfig", testing_kube::account_token(cluster, {"weft", "weft"}));
+  const std::vector<std::string> access = {"--kubeconfig", space_.file("role.kubeconfig"), "--namespace", "weft-jobs"};
+  start_both(access);
+  int status = 0;
+  ASSERT_TRUE(wait_for([&] { return ::waitpid(server_, &status, WNOHANG) == server_; })) << history();
+  server_ = 0;
+  EXPECT_EQ(WEXITSTATUS(status), 4) << history();
+  EXPECT_THAT(history(), HasSubstr("pods"));
+  ASSERT_NO_FATAL_FAILURE(testing_kube::apply_file(cluster, file("tree/kubernetes/serve/leases/10-pods.yaml")));
+  start_both(access);
+  ASSERT_TRUE(wait_for([&] { return are_held("slurm"); })) << history();
+  move(node_name(0), "kubernetes");
+  ASSERT_TRUE(wait_for([&] { return is_held(0, "kubernetes"); })) << history();
+  move(node_name(0), "slurm");
+  ASSERT_TRUE(wait_for([&] { return is_held(0, "slurm"); })) << history();
 }
 
 // Pattern A on one server: CPU steps on the nodes of Kubernetes, GPU steps on those of Slurm.

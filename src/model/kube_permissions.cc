@@ -29,9 +29,14 @@ constexpr std::array<KubePermission, 18> kPermissions = {{
     {kCoordination, "leases", "", "update", false, "be the only weft that drives the namespace"},
 }};
 
+constexpr std::array<KubePermission, 1> kLeasePermissions = {{
+    {kCore, "pods", "", "list", true, "see that no pod of any namespace uses the GPUs of a node that moves to Slurm"},
+}};
+
 }  // namespace
 
 std::span<const KubePermission> kube_permissions() { return kPermissions; }
+std::span<const KubePermission> kube_lease_permissions() { return kLeasePermissions; }
 
 std::vector<KubePermission> kube_watch_permissions(bool all_namespaces, WatchAccess access) {
   std::vector<KubePermission> needed;

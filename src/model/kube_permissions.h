@@ -21,6 +21,9 @@ struct KubePermission {
 // Those of one resource follow each other.
 [[nodiscard]] std::span<const KubePermission> kube_permissions();
 
+// What it needs besides if nodes are shared with Slurm.
+[[nodiscard]] std::span<const KubePermission> kube_lease_permissions();
+
 // What watch mode does, each with what the one before it does: it reads nodes and pods of all namespaces or of one;
 // with quarantine enabled it taints nodes, with drain it evicts pods.
 enum class WatchAccess : std::uint8_t { reads, taints, evicts };

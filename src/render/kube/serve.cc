@@ -97,6 +97,14 @@ std::vector<Value> access(const RenderInput& input) {
           std::move(jobs), binding("RoleBinding", "Role", std::string(kName), kJobSpace)};
 }
 
+// In addition, of weft serve with both engines.
+std::vector<Value> lease_access(const RenderInput& input) {
+  const std::string role = kube_services::label_name("weft-" + input.cluster.name() + "-leases");
+  Value cluster = object("rbac.authorization.k8s.io/v1", "ClusterRole", role);
+  cluster["rules"] = rules_of(model::kube_lease_permissions(), true);
+  return {std::move(cluster), binding("ClusterRoleBinding", "ClusterRole", role, {})};
+}
+
 // Of watch mode: it only reads, unless quarantine or drain is enabled. Each role has what it adds to the one before it.
 std::vector<Value> watch_access(const RenderInput& input, model::WatchAccess access) {
   using model::WatchAccess;
@@ -256,7 +264,14 @@ void render_kube_serve(const RenderInput& input, FileSink& sink) {
                 .consumer = "Kubernetes",
                 .documents = access(input),
                 .sources = {"name"}});
-  // In a folder of its own: what drives the cluster is not applied with it.
+  // In folders of their own: they are not applied with what drives the cluster alone.
+  add_manifest(input, sink,
+               {.path = folder + "leases/10-pods.yaml",
+                .what = "In addition, for weft serve --engine slurm --engine kubernetes: list of the pods of all "
+                        "namespaces.",
+                .consumer = "Kubernetes",
+                .documents = lease_access(input),
+                .sources = {"name"}});
   add_manifest(input, sink,
                {.path = folder + "watch/10-read.yaml",
                 .what = "Permissions of weft serve --mode watch, which only reads: list and watch of nodes and pods.",
