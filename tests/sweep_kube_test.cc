@@ -10,6 +10,7 @@
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "kube/json_fields.h"
+#include "kube/timestamp.h"
 #include "kube_fixture.h"
 #include "kube_schema.h"
 #include "kubelet_sim.h"
@@ -56,9 +57,17 @@ class SweepKube : public ::testing::Test {
     const Value status = Value::map({{"capacity", amounts}, {"allocatable", amounts}});
     ASSERT_TRUE(admin().patch(kube::kNodes, {"", node}, Value::map({{"status", status}}), "status").ok());
   }
+  // The node controller marks a node whose kubelet is silent for eight seconds, and nothing is scheduled there.
+  void heartbeat(const std::string& node) {
+    Value ready = Value::map({{"type", Value("Ready")}, {"status", Value("True")}, {"reason", Value("KubeletReady")}});
+    ready.set("lastHeartbeatTime", Value(kube::format_timestamp(user_->clock.wall_ms())));
+    const Value status = Value::map({{"conditions", Value::list({std::move(ready)})}});
+    (void)user_->client.patch(kube::kNodes, {"", node}, Value::map({{"status", status}}), "status");
+  }
   void start_kubelets() {
     thread_ = std::thread([this] {
       while (!stop_kubelets_) {
+        for (const char* suffix : {"001", "002"}) heartbeat(space_.prefix() + suffix);
         (void)kubelets_->step();
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
       }
@@ -131,6 +140,8 @@ TEST_F(SweepKube, AnInterruptedSweepIsContinuedAndCollected) {
   const testing_lab::Outcome here = space_.folder().run(sweep(points, "here.ndjson", false), 600, true);
   ASSERT_EQ(here.code, 0) << here.out;
   EXPECT_EQ(lines("sweep.ndjson"), lines("here.ndjson"));
+  const std::string all = Lab::contents(file("sweep.ndjson"));
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), points) << "each result once";
 }
 
 TEST_F(SweepKube, TasksThatWereDeletedRunAgain) {

@@ -76,6 +76,7 @@ class ArrayRun {
     const Result<std::vector<workload::SweepRow>> rows = workload::load_sweep_rows(results_);
     if (!rows.ok()) return rows.error();
     missing_ = workload::missing_points(sweep_, *rows, again);
+    wanted_ = {missing_.begin(), missing_.end()};
     return {};
   }
 
@@ -84,7 +85,9 @@ class ArrayRun {
   Status begin(bool again) {
     const Result<std::vector<SweepTask>> tasks = engine_.list(name_);
     if (!tasks.ok()) return tasks.error();
-    if (const std::string problem = collect(); !problem.empty()) return Error{ErrorCode::unavailable, problem, {}};
+    // With `again`, what an earlier array printed is what is to be run again.
+    const std::string problem = again ? engine_.outputs().problem : collect();
+    if (!problem.empty()) return Error{ErrorCode::unavailable, problem, {}};
     if (fatal_) return *fatal_;
     if (has_collected_) {
       if (Status read = find_missing(again); !read.ok()) return read.error();
@@ -161,6 +164,7 @@ class ArrayRun {
         if (!line.starts_with('{') || !rows.ok() || rows->size() != 1) continue;
         const workload::SweepRow& row = rows->front();
         if (row.index >= sweep_.size() || row.id != sweep_.id(row.index)) continue;
+        if (wanted_.erase(row.index) == 0) continue;  // a pod that ran twice, or an earlier call
         const Status written = workload::append_sweep_row(results_, row);
         has_collected_ = true;
         if (!written.ok() && !fatal_) fatal_ = written.error();
@@ -201,6 +205,7 @@ class ArrayRun {
   const ArrayHooks& hooks_;
   std::string name_;
   std::vector<std::uint64_t> missing_;
+  std::set<std::uint64_t> wanted_;  // those of them that were not collected yet
   LineCounter counter_;
   ArrayProgress progress_;
   ArrayOutcome outcome_;
