@@ -6,7 +6,8 @@ GPU with `sbatch`, one after another, and waits until all have ended; the same w
 files; and with `weft job submit` in a loop, whose start alone takes longer than that of sbatch. All run the same program
 under srun. PARAMETERS are the SchedulerParameters of slurm.conf for all three: batch_sched_delay=0, as `weft render` writes,
 unless given. Time is from the first submission to the end of the last job as slurmctld logged it, so that all are measured by
-the same clock.
+the same clock. Where a hypervisor gives this machine's processors to others, time says little: the processor time that the
+whole machine used is printed beside it, which is what limits the jobs per second while all slurmd run on one machine.
 """
 
 import os
@@ -41,14 +42,24 @@ def ended(slurm, offset, jobs):
     return found
 
 
+def processor_time():
+    """Seconds that the processors of this machine worked, and that they were taken away (man 5 proc, /proc/stat)."""
+    with open("/proc/stat", encoding="utf-8") as file:
+        user, nice, system, _, _, irq, softirq, steal = [int(field) for field in file.readline().split()[1:9]]
+    per_second = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / per_second, steal / per_second
+
+
 def run(slurm, command, jobs, calls):
     offset = len(slurm.log())
+    before = processor_time()
     began = time.time()
     for _ in range(calls):
         subprocess.run(command, env=slurm.environment, stdout=subprocess.DEVNULL, check=True)
     submitted = time.time() - began
     whole = max(ended(slurm, offset, jobs)) - began
-    return submitted, whole
+    worked, taken = [after - earlier for after, earlier in zip(processor_time(), before)]
+    return submitted, whole, worked, taken
 
 
 def main():
@@ -76,11 +87,13 @@ def main():
             sbatch = ["sbatch", "-N1", "-n1", "--gres=gpu:1", "-o", "/dev/null", f"{slurm.d}/alone.sh"]
             submit = [weft, "job", "submit", "-q", "--directory", "/tmp"]
             alone = run(slurm, sbatch, jobs, jobs)
-            print(f"{jobs} jobs on {nodes} slurmd: Slurm alone {alone[1]:.1f} s (submitted in {alone[0]:.1f} s)", flush=True)
+            print(f"{jobs} jobs on {nodes} slurmd: Slurm alone {alone[1]:.1f} s (submitted in {alone[0]:.1f} s), "
+                  f"processors {alone[2]:.1f} s (steal {alone[3]:.1f} s)", flush=True)
             for how, files, calls in (("one call", jobs, 1), ("a loop", 1, jobs)):
                 through = run(slurm, submit + [f"{slurm.d}/job.yaml"] * files, jobs, calls)
                 print(f"  through weft, {how}: {through[1]:.1f} s (submitted in {through[0]:.1f} s): "
-                      f"{100 * (through[1] / alone[1] - 1):+.1f} %", flush=True)
+                      f"{100 * (through[1] / alone[1] - 1):+.1f} %, processors {through[2]:.1f} s "
+                      f"(steal {through[3]:.1f} s): {100 * (through[2] / alone[2] - 1):+.1f} %", flush=True)
         usage = os.times()
         with open(f"/proc/{server.pid}/stat", encoding="utf-8") as file:
             fields = file.read().rsplit(")", 1)[1].split()

@@ -129,7 +129,7 @@ std::vector<std::string> KubeWatch::take_notes() {
   return std::exchange(notes_, {});
 }
 
-// Whether the node still has the taint of the session: whoever removes it ends the drain.
+// Whether the node still has the taint of the session. Removing it ends the drain.
 bool KubeWatch::is_marked(const std::string& node, control::SessionId session) const {
   const Value* object = nodes_.store().find({"", node});
   if (object == nullptr) return false;
