@@ -50,7 +50,8 @@ Exit run_life(Context& context) {
   if (wants_trace && !write_result(context, "trace", workload::perfetto_trace(lives.back()))) return Exit::unavailable;
   Document document = workload::life_document(lives.back());
   if (lives.size() > 1) workload::add_fidelities(lives, document);
-  return context.deliver(document);
+  const Exit delivered = context.deliver(document);
+  return delivered == Exit::ok && !lives.back().faults.restarts ? Exit::partial : delivered;
 }
 
 Exit run_models(Context& context) { return context.deliver(workload::models_document()); }
@@ -66,6 +67,11 @@ Command sim_life_command() {
       "Simulates the five states of a job (submit, NCCL bootstrap, ingest and forward, backward and reduction, "
       "optimizer and checkpoint) and prints which of the four fabrics is busy or idle in each, the step time and its "
       "breakdown, the bottleneck, and the three changes that help most, each verified by simulation.",
+      "Faults strike the running job: --fail, --slow, --errors and others show whether it continues, stalls or ends, "
+      "and "
+      "the step after the fault or after a restart on the same servers, where NCCL leaves out ports that are down. "
+      "NCCL_IB_TIMEOUT and NCCL_IB_RETRY_CNT of the job's environment count. Exit code 3 if these servers cannot run "
+      "the job any more.",
       "JOB is a job file whose `training` section gives the model (`weft sim models`), its parallelism and precision, "
       "and how it reads samples and writes checkpoints; `weft schema job` documents all keys."};
   command.examples = {
@@ -74,6 +80,7 @@ Command sim_life_command() {
        "Write a web page, and a timeline for Perfetto"},
       {"weft sim life cluster.yaml job.yaml --fidelity all", "All three fidelities and their differences"},
       {"weft sim life cluster.yaml job.yaml --transport tcp", "Sockets instead of RDMA"},
+      {"weft sim life cluster.yaml job.yaml --fail train001:gpu0", "The backend cable of a GPU is cut"},
   };
   command.arguments = {cluster_argument(),
                        {.name = "JOB", .help = "job file with a training section", .hint = Hint::file}};

@@ -25,6 +25,13 @@ bool read_job_text(const std::string& path, std::string text, LifeInput& input) 
   return !loaded.diagnostics.has_errors();
 }
 
+void read_life_figures(OptionReader& reader, workload::LifeOptions& options) {
+  if (const auto count = reader.integer("iterations", 1, 10'000'000)) {
+    options.iterations = static_cast<std::uint64_t>(*count);
+  }
+  if (const auto share = reader.real("image-cached", 0, 1)) options.image_cached = *share;
+}
+
 }  // namespace
 
 std::vector<Option> life_run_options() {
@@ -76,17 +83,18 @@ void read_life_options(OptionReader& reader, const model::Cluster& cluster, Life
   options.queue_pairs = setup.queue_pairs;
   options.seed = setup.options.seed;
   options.tcp = setup.options.classes.front().transport.kind == netsim::Transport::tcp;
-  options.faults = [&arguments = reader.arguments()](const netsim::Network& network,
+  const auto given = [&](const char* option) { return !reader.arguments().values(option).empty(); };
+  if (!given("fail") && !given("restore") && !given("errors") && !given("link-mtu") && !given("slow") &&
+      !given("storm"))
+    return read_life_figures(reader, options);
+  options.faults = [&arguments = reader.arguments()](netsim::Network& network,
                                                      netsim::SimOptions& simulation) -> Status {
     OptionReader faults(arguments);
     read_sim_faults(faults, network, simulation);
     if (faults.ok()) return {};
     return Error{ErrorCode::invalid_input, faults.problem(), {}};
   };
-  if (const auto count = reader.integer("iterations", 1, 10'000'000)) {
-    options.iterations = static_cast<std::uint64_t>(*count);
-  }
-  if (const auto share = reader.real("image-cached", 0, 1)) options.image_cached = *share;
+  read_life_figures(reader, options);
 }
 
 std::optional<workload::LifeResult> play_with_progress(Context& context, LifeInput& input,

@@ -44,6 +44,7 @@ Exit run_nccl(Context& context) {
   request.fabric.routing = run.options.routing;
   request.fabric.queue_pairs = run.options.queue_pairs;
   request.fabric.tcp = run.options.tcp;
+  request.faults = run.options.faults;
   const Result<Document> document = workload::nccl_sweep(*loaded->cluster, request);
   if (!document.ok()) return context.failed(document.error());
   return context.deliver(*document);
@@ -63,7 +64,8 @@ Command sim_nccl_command() {
       "a given algorithm."};
   command.examples = {
       {"weft sim nccl cluster.yaml --ranks 8", "All-reduce on one server, 8 B to 16 GiB"},
-      {"weft sim nccl cluster.yaml --op all-to-all --fidelity flow --min-bytes 1MiB", "On the whole pool"}};
+      {"weft sim nccl cluster.yaml --op all-to-all --fidelity flow --min-bytes 1MiB", "On the whole pool"},
+      {"weft sim nccl cluster.yaml --ranks 64 --fail train001:gpu0", "With seven of eight rails"}};
   command.arguments = {cluster_argument()};
   command.options = {{.name = "op",
                       .value = "NAME",

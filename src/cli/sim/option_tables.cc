@@ -105,9 +105,11 @@ std::vector<Option> sim_fault_options() {
       "Faults",
       {{.name = "fail",
         .value = "LINK@TIME",
-        .help = "fail a cable at this time, such as 'be-leaf01>be-spine01@100us'",
+        .help = "fail a cable, such as 'be-leaf01>be-spine01', or all cables of a switch, GPU or server, at this time "
+                "[default: 0s]",
         .repeatable = true},
-       {.name = "restore", .value = "LINK@TIME", .help = "restore a failed cable at this time", .repeatable = true},
+       {.name = "restore", .value = "LINK@TIME", .help = "restore what failed, at this time", .repeatable = true},
+       {.name = "slow", .value = "LINK=RATE", .help = "run a cable at a lower rate", .repeatable = true},
        {.name = "errors",
         .value = "LINK=P",
         .help = "drop packets on a cable with this probability",

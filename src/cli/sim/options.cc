@@ -191,7 +191,7 @@ bool split_value(OptionReader& reader, std::string_view option, const std::strin
 
 class FaultReader {
  public:
-  FaultReader(OptionReader& reader, const netsim::Network& network, netsim::SimOptions& options)
+  FaultReader(OptionReader& reader, netsim::Network& network, netsim::SimOptions& options)
       : reader_(reader), network_(network), options_(options) {}
 
   void read() {
@@ -201,19 +201,41 @@ class FaultReader {
       state("restore", text, netsim::LinkEvent::Kind::up);
     for (const std::string& text : reader_.arguments().values("errors")) errors(text);
     for (const std::string& text : reader_.arguments().values("link-mtu")) mtu(text);
+    for (const std::string& text : reader_.arguments().values("slow")) slow(text);
     for (const std::string& text : reader_.arguments().values("storm")) storm(text);
     std::stable_sort(options_.link_events.begin(), options_.link_events.end(),
                      [](const netsim::LinkEvent& a, const netsim::LinkEvent& b) { return a.at < b.at; });
   }
 
  private:
+  // A failure without a time: from the start.
   void state(std::string_view option, const std::string& text, netsim::LinkEvent::Kind kind) {
-    std::pair<std::string, std::string> parts;
-    if (!split_value(reader_, option, text, '@', "be-leaf01>be-spine01@100us", parts)) return;
+    std::pair<std::string, std::string> parts{text, "0s"};
+    const bool timed = kind == netsim::LinkEvent::Kind::up || contains(text, "@");
+    if (timed && !split_value(reader_, option, text, '@', "be-leaf01>be-spine01@100us", parts)) return;
+    const Result<std::vector<netsim::LinkId>> links = find_links(network_, parts.first);
+    if (!links.ok()) return reader_.bad(option, links.error().message);
     netsim::LinkEvent event;
     event.kind = kind;
-    if (!link(option, parts.first, event.link) || !time(option, parts.second, event.at)) return;
-    options_.link_events.push_back(event);
+    if (!time(option, parts.second, event.at)) return;
+    for (const netsim::LinkId link : *links) {
+      event.link = link;
+      options_.link_events.push_back(event);
+    }
+  }
+
+  void slow(const std::string& text) {
+    std::pair<std::string, std::string> parts;
+    if (!split_value(reader_, "slow", text, '=', "train001:gpu0>be-leaf01=100G", parts)) return;
+    const Result<BitRate> rate = parse_bit_rate(parts.second);
+    if (!rate.ok()) return reader_.bad("slow", rate.error().message);
+    netsim::LinkId slowed{};
+    if (!link("slow", parts.first, slowed)) return;
+    if (*rate > network_.link(slowed).rate || rate->count() < 1'000'000) {
+      return reader_.bad("slow", fmt::format("{} is not between 1M and the rate of the cable, {}", parts.second,
+                                             to_text(network_.link(slowed).rate)));
+    }
+    network_.set_rate(slowed, *rate);
   }
 
   void errors(const std::string& text) {
@@ -279,7 +301,7 @@ class FaultReader {
   }
 
   OptionReader& reader_;
-  const netsim::Network& network_;
+  netsim::Network& network_;
   netsim::SimOptions& options_;
 };
 
@@ -336,8 +358,29 @@ void read_sim_series(OptionReader& reader, netsim::SimOptions& options) {
   }
 }
 
-void read_sim_faults(OptionReader& reader, const netsim::Network& network, netsim::SimOptions& options) {
+void read_sim_faults(OptionReader& reader, netsim::Network& network, netsim::SimOptions& options) {
   FaultReader(reader, network, options).read();
+}
+
+Result<std::vector<netsim::LinkId>> find_links(const netsim::Network& network, std::string_view text) {
+  const std::string name = without_blanks(text);
+  if (contains(name, ">")) {
+    const Result<netsim::LinkId> link = find_link(network, text);
+    if (!link.ok()) return link.error();
+    return std::vector<netsim::LinkId>{*link};
+  }
+  std::vector<netsim::LinkId> links;
+  for (std::size_t i = 0; i < network.nodes().size(); ++i) {
+    const auto id = static_cast<netsim::NodeId>(i);
+    const std::string& own = network.name_of(id);
+    if (network.node(id).scale_up || (own != name && !own.starts_with(name + ":"))) continue;
+    for (const netsim::LinkId link : network.out_links(id)) {
+      const netsim::Node& to = network.node(network.link(link).to);
+      if (!to.scale_up && (own == name || to.tier > 0)) links.push_back(link);
+    }
+  }
+  if (links.empty()) return no_node(network, name);
+  return links;
 }
 
 Result<netsim::LinkId> find_link(const netsim::Network& network, std::string_view text) {

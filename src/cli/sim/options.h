@@ -33,10 +33,12 @@ void apply_cluster(const model::Cluster& cluster, model::FabricKind fabric, SimS
 void read_sim_options(OptionReader& reader, netsim::Fidelity fallback, SimSetup& setup);
 // --series, for commands that have it.
 void read_sim_series(OptionReader& reader, netsim::SimOptions& options);
-// Links and endpoints by name: --fail, --restore, --errors, --link-mtu, --storm.
-void read_sim_faults(OptionReader& reader, const netsim::Network& network, netsim::SimOptions& options);
+// Links and endpoints by name: --fail, --restore, --errors, --link-mtu, --storm; --slow changes the network.
+void read_sim_faults(OptionReader& reader, netsim::Network& network, netsim::SimOptions& options);
 
 // "be-leaf01>be-spine01", "be-leaf01 > be-spine01 #2": the link, or an error that suggests similar names.
 [[nodiscard]] Result<netsim::LinkId> find_link(const netsim::Network& network, std::string_view text);
+// The same, or all cables of a node ("be-leaf01", "train001:gpu0") or server ("train001").
+[[nodiscard]] Result<std::vector<netsim::LinkId>> find_links(const netsim::Network& network, std::string_view text);
 
 }  // namespace weft::cli

@@ -194,7 +194,7 @@ TEST(SimOptionsTest, LinksByName) {
 }
 
 TEST(SimOptionsTest, FaultsAreBoundToTheNetwork) {
-  const netsim::Network network = small();
+  netsim::Network network = small();
   Line line({"--fail", "leaf0>spine0@200us", "--restore", "leaf0>spine0@1ms", "--fail", "host1>leaf0@100us", "--errors",
              "leaf1>spine0=1e-3", "--link-mtu", "leaf1>spine1=1500", "--storm", "host3@5us", "--storm",
              "host2@1us-9us"});
@@ -213,10 +213,35 @@ TEST(SimOptionsTest, FaultsAreBoundToTheNetwork) {
   EXPECT_EQ(options.pause_storms[1].until, netsim::microseconds(9));
 }
 
+TEST(SimOptionsTest, ASwitchFailsWithAllItsCables) {
+  netsim::Network network = small();
+  Line line({"--fail", "spine0", "--fail", "host0@1ms", "--slow", "host1>leaf0=1G"});
+  netsim::SimOptions options;
+  read_sim_faults(line.reader, network, options);
+  ASSERT_TRUE(line.reader.ok()) << line.reader.problem();
+  std::size_t from_spine = 0;
+  for (const netsim::LinkEvent& event : options.link_events) {
+    if (network.name_of(network.link(event.link).from) != "spine0") continue;
+    ++from_spine;
+    EXPECT_EQ(event.at, netsim::SimTime(0));
+  }
+  EXPECT_EQ(from_spine, network.out_links(network.find_node("spine0")).size());
+  EXPECT_EQ(options.link_events.size(), from_spine + 1);
+  EXPECT_EQ(options.link_events.back().at, netsim::microseconds(1000));
+  const netsim::LinkId slowed = find_link(network, "host1>leaf0").value();
+  EXPECT_EQ(network.link(slowed).rate, gigabits(1));
+  EXPECT_EQ(network.link(network.link(slowed).reverse).rate, gigabits(1));
+}
+
 TEST(SimOptionsTest, BadFaultsAreExplained) {
-  const netsim::Network network = small();
+  netsim::Network network = small();
   const std::vector<BadLine> lines = {
-      {{"--fail", "leaf0>spine0"}, "--fail: `leaf0>spine0` lacks @TIME"},
+      {{"--restore", "leaf0>spine0"}, "--restore: `leaf0>spine0` lacks @TIME"},
+      {{"--fail", "leaf7"}, "the network has no node `leaf7`"},
+      {{"--slow", "leaf0>spine0"}, "lacks =VALUE"},
+      {{"--slow", "leaf0>spine0=900T"}, "not between 1M and the rate of the cable"},
+      {{"--slow", "leaf0>spine0=0"}, "--slow"},
+      {{"--slow", "leaf0=1G"}, "is not a link"},
       {{"--fail", "@1us"}, "lacks @TIME"},
       {{"--fail", "leaf0>spine0@"}, "lacks @TIME"},
       {{"--fail", "leaf0>spine0@soon"}, "--fail:"},

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "netsim/flow/model.h"
 #include "netsim/flow/rings.h"
@@ -26,6 +28,7 @@ class Analysis {
   Analysis(Routes& routes, const TransferGraph& transfers, const SimOptions& options)
       : transfers_(transfers),
         options_(options),
+        routes_(routes),
         model_(routes, transfers, options),
         sharers_(model_.network().links().size(), 0),
         load_(model_.network().links().size(), 0),
@@ -42,6 +45,7 @@ class Analysis {
       earliest_[i] = transfers.transfers()[i].start;
     }
     find_rings();
+    fail_links();
   }
 
   SimResult run(SimMonitor* monitor) {
@@ -52,6 +56,8 @@ class Analysis {
     std::vector<std::uint32_t> next;
     for (; !level.empty(); level.swap(next)) {
       next.clear();
+      std::erase_if(level, [this](std::uint32_t i) { return cut_off_.contains(i); });  // they never end
+      if (level.empty()) break;
       work_out(level);
       for (const std::uint32_t i : level) release(i, next);
       ++result_.totals.events;
@@ -80,10 +86,45 @@ class Analysis {
   template <class Visit>
   void for_each_use(std::uint32_t i, Visit visit) const {
     for (std::uint32_t q = 0; q < at(i).queue_pairs; ++q) {
-      const std::uint32_t path = model_.paths().first_path(i, q);
+      const std::uint32_t path = path_of(i, q);
       model_.paths().for_each_link(path,
                                    [&](LinkId link, double share) { visit(q, path, model::index_of(link), share); });
     }
+  }
+
+  // There is no clock: links that are down in the end are down from the start, and routes have converged.
+  void fail_links() {
+    std::vector<std::pair<LinkId, bool>> before;
+    for (const LinkEvent& event : options_.link_events) {
+      if (event.kind != LinkEvent::Kind::down && event.kind != LinkEvent::Kind::up) continue;
+      before.emplace_back(event.link, routes_.is_up(event.link));
+      routes_.set_link(event.link, event.kind == LinkEvent::Kind::up);
+    }
+    if (before.empty()) return;
+    for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
+      for (std::uint32_t q = 0; q < at(i).queue_pairs; ++q) {
+        const std::uint32_t first = model_.paths().first_path(i, q);
+        const std::uint32_t now = model_.paths().current(first);
+        if (now == FlowPaths::kNoWay) {
+          cut_off_.insert(i);
+        } else if (now != first) {
+          (void)model_.use(now, at(i).traffic_class);
+          moved_[{i, q}] = now;
+        }
+      }
+    }
+    for (const std::vector<TransferId>& ring : rings_) {
+      const bool stands = std::any_of(ring.begin(), ring.end(),
+                                      [this](TransferId member) { return cut_off_.contains(model::index_of(member)); });
+      if (!stands) continue;  // no member can end without the others
+      for (const TransferId member : ring) cut_off_.insert(model::index_of(member));
+    }
+    for (auto it = before.rbegin(); it != before.rend(); ++it) routes_.set_link(it->first, it->second);
+  }
+
+  [[nodiscard]] std::uint32_t path_of(std::uint32_t i, std::uint32_t queue_pair) const {
+    const auto found = moved_.find({i, queue_pair});
+    return found != moved_.end() ? found->second : model_.paths().first_path(i, queue_pair);
   }
 
   // Transfers of one level that may start at the same instant share their links; the backlog of earlier ones of the
@@ -142,7 +183,7 @@ class Analysis {
     });
     SimTime latency;
     for (std::uint32_t q = 0; q < at(i).queue_pairs; ++q) {
-      const std::uint32_t path = model_.paths().first_path(i, q);
+      const std::uint32_t path = path_of(i, q);
       latency = std::max(latency, traffic_class.latency(model_.network(), model_.paths().way(path), payload));
     }
     send_[i] = SimTime(std::llround(std::min(longest, 4e18)));
@@ -165,7 +206,7 @@ class Analysis {
       busy_until_[link] = std::max(busy_until_[link], start) + time;
     });
     for (std::uint32_t q = 0; q < at(i).queue_pairs; ++q) {
-      traffic_.add(model_.paths().first_path(i, q), traffic_class, payload, at(i).rounds);
+      traffic_.add(path_of(i, q), traffic_class, payload, at(i).rounds);
     }
   }
 
@@ -226,21 +267,38 @@ class Analysis {
     }
     conclude(result_);
     result_.complete = result_.unfinished == 0;
-    if (!result_.complete && !result_.interrupted) result_.end = options_.end;
+    if (!result_.complete && !result_.interrupted && options_.end != kNever) result_.end = options_.end;
     traffic_.report(model_.network(), model_.paths(), result_);
-    if (!options_.link_events.empty() || !options_.pause_storms.empty()) {
-      result_.warnings.emplace_back("the analytic engine does not model link failures, packet loss or pauses");
-    }
+    report_faults();
     if (options_.series_interval.count() > 0) {
       result_.warnings.emplace_back("the analytic engine gives no time series");
     }
+  }
+
+  void report_faults() {
+    const auto has = [this](LinkEvent::Kind kind) {
+      return std::any_of(options_.link_events.begin(), options_.link_events.end(),
+                         [kind](const LinkEvent& event) { return event.kind == kind; });
+    };
+    if (has(LinkEvent::Kind::down) || has(LinkEvent::Kind::up)) {
+      result_.warnings.emplace_back(
+          "the analytic engine has no clock: cables that are down in the end count as down from the start");
+    }
+    if (has(LinkEvent::Kind::errors)) {
+      result_.warnings.emplace_back("links that lose packets are slower by the mean cost of their retransmissions");
+    }
+    if (has(LinkEvent::Kind::mtu) || !options_.pause_storms.empty())
+      result_.warnings.emplace_back("the analytic engine does not model MTU mismatches or pauses");
   }
 
   static constexpr std::uint32_t kNoRing = 0xFFFFFFFFU;
 
   const TransferGraph& transfers_;
   const SimOptions& options_;
+  Routes& routes_;
   FlowModel model_;
+  std::set<std::uint32_t> cut_off_;                                         // transfers that lost their last path
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> moved_;  // transfer and queue pair to its new path
   FlowTraffic traffic_;
   SimResult result_;
   std::vector<double> sharers_;     // by link: flows of the current group

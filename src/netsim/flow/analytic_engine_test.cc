@@ -146,5 +146,46 @@ TEST(AnalyticEngine, StaysWithinItsStatedError) {
   EXPECT_LT(means.worst, 0.25);
 }
 
+// Two flows over two spines share the one that is left: twice as long. A host without a cable never sends.
+TEST(AnalyticEngine, FailedLinksAreDownFromTheStart) {
+  LeafSpineShape shape;
+  shape.leaves = 2;
+  shape.hosts_per_leaf = 2;
+  shape.spines = 2;
+  const Network network = leaf_spine(shape);
+  TransferGraph graph;
+  graph.add(send(network.endpoints()[0], network.endpoints()[2], 100'000'000));
+  graph.add(send(network.endpoints()[1], network.endpoints()[3], 100'000'000));
+  ASSERT_TRUE(graph.finish(network));
+  RoutingOptions routing;
+  routing.mode = RoutingMode::spray;
+  SimOptions options;
+  options.fidelity = Fidelity::analytic;
+  const auto run = [&] {
+    Routes routes(network, routing);
+    Result<SimResult> result = simulate(routes, graph, options);
+    EXPECT_TRUE(result.ok());
+    for (std::size_t i = 0; i < network.links().size(); ++i) EXPECT_TRUE(routes.is_up(static_cast<LinkId>(i)));
+    return std::move(result).value();
+  };
+  const SimResult before = run();
+  LinkEvent event;
+  event.link = network.out_links(network.find_node("leaf0")).back();
+  event.at = microseconds(5);
+  options.link_events.push_back(event);
+  const SimResult after = run();
+  EXPECT_TRUE(after.complete);
+  EXPECT_NEAR(static_cast<double>(after.end.count()) / static_cast<double>(before.end.count()), 2, 0.02);
+  options.link_events[0].link = network.out_links(network.endpoints()[0]).front();
+  const SimResult cut = run();
+  EXPECT_FALSE(cut.complete);
+  EXPECT_EQ(cut.unfinished, 1U);
+  EXPECT_EQ(cut.finished[0], kNever);
+  event.kind = LinkEvent::Kind::up;  // it comes back: there is no clock, so nothing happened
+  event.link = options.link_events[0].link;
+  options.link_events.push_back(event);
+  EXPECT_EQ(run().end, before.end);
+}
+
 }  // namespace
 }  // namespace weft::netsim

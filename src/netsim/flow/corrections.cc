@@ -113,6 +113,27 @@ double FlowClass::window(const Network& network, std::span<const LinkId> way) co
   return std::max(product, static_cast<double>(t.payload.count() + t.header.count()));
 }
 
+// Per delivered packet: with n packets in flight, go-back-N transmits (1 - p + p n) / (1 - p) packets (Bertsekas and
+// Gallager, Data Networks, 2.4), selective repeat 1 / (1 - p). Each lost one is lost again with probability p, and the
+// receiver reports a gap once, so that only the timeout repairs it. TCP: Mathis et al., CCR 1997.
+double FlowClass::delivered_share(const Network& network, std::span<const LinkId> way, double loss, double rate) const {
+  if (loss <= 0 || plain_) return 1;
+  if (loss >= 1 || rate <= 0) return 0;
+  const TransportOptions& t = options_->transport;
+  const double packet = static_cast<double>((t.payload + t.header).count());
+  const double trip = static_cast<double>(round_trip(network, way).count()) * 1e-12;
+  if (t.kind == Transport::tcp) {
+    const double limit = trip > 0 ? std::sqrt(1.5 / loss) * packet * 8 / trip : rate;
+    return std::min(1.0, limit / rate);
+  }
+  const double flight = std::max(1.0, std::min(window(network, way), rate / 8 * trip) / packet);
+  const bool all_again = t.recovery == Recovery::go_back_n;
+  const double sent = (all_again ? 1 - loss + loss * flight : 1.0) / (1 - loss);
+  const double each = packet * 8 / rate;
+  const double timeouts = loss * loss * sent * static_cast<double>(t.timeout.count()) * 1e-12;
+  return each / (each * sent + timeouts);
+}
+
 double FlowClass::weight(const Network& network, std::span<const LinkId> way) const {
   if (plain_) return 1;
   switch (options_->transport.kind) {

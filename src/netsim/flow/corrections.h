@@ -43,6 +43,10 @@ class FlowClass {
   // Time that a new connection without competitors loses until it sends at `rate` (bits per second on the wire): TCP's
   // slow start.
   [[nodiscard]] SimTime start_up(const Network& network, std::span<const LinkId> way, Bytes bytes, double rate) const;
+  // Part of a link's rate that delivers data where the link loses full packets with probability `loss`: go-back-N sends
+  // all packets in flight again, and a retransmission that is lost too waits for the timeout.
+  [[nodiscard]] double delivered_share(const Network& network, std::span<const LinkId> way, double loss,
+                                       double rate) const;
   // Usable parts of a link's rate: for a single flow, and for several together.
   [[nodiscard]] double alone() const { return correction_.alone; }
   [[nodiscard]] double shared() const { return correction_.shared; }

@@ -41,6 +41,7 @@ FlowModel::FlowModel(Routes& routes, const TransferGraph& transfers, const SimOp
   solver_ = MaxMinSolver(network_->links().size() * lane_classes_ + 1);  // the last lane belongs to no link
   uses_.resize(paths_.size() * classes_.size());
   note_acknowledgements(transfers);
+  note_losses(transfers);
   if (links_fail(options)) {
     contended_.assign(contended_.size(), true);
   } else {
@@ -85,6 +86,34 @@ void FlowModel::note_acknowledgements(const TransferGraph& transfers) {
   }
 }
 
+// Links that lose packets deliver less. Loss counts from the start of the run, and a link's last probability is used.
+void FlowModel::note_losses(const TransferGraph& transfers) {
+  std::vector<double> loss(network_->links().size(), 0);
+  bool any = false;
+  for (const LinkEvent& event : options_->link_events) {
+    if (event.kind != LinkEvent::Kind::errors) continue;
+    const LinkId back = network_->link(event.link).reverse;
+    loss[model::index_of(event.link)] = event.loss;
+    if (back != model::kNone<LinkId>) loss[model::index_of(back)] = event.loss;
+    any = true;
+  }
+  if (!any) return;
+  delivered_.assign(loss.size() * classes_.size(), 1);
+  for (std::size_t t = 0; t < transfers.size(); ++t) {
+    const Transfer& transfer = transfers.transfers()[t];
+    const FlowClass& traffic = classes_[transfer.traffic_class];
+    for (std::uint32_t q = 0; q < transfer.queue_pairs; ++q) {
+      const std::uint32_t path = paths_.first_path(t, q);
+      paths_.for_each_link(path, [&](LinkId link, double) {
+        if (loss[model::index_of(link)] <= 0) return;
+        double& part = delivered_[model::index_of(link) * classes_.size() + transfer.traffic_class];
+        const auto rate = static_cast<double>(network_->link(link).rate.count());
+        part = std::min(part, traffic.delivered_share(*network_, paths_.way(path), loss[model::index_of(link)], rate));
+      });
+    }
+  }
+}
+
 // A link cannot be contended if all connections that ever use it fit on it at once at their limits.
 void FlowModel::find_contended(const TransferGraph& transfers) {
   std::vector<std::uint32_t> connections(uses_.size(), 0);
@@ -121,7 +150,8 @@ void FlowModel::find_contended(const TransferGraph& transfers) {
 
 double FlowModel::capacity(LinkId link, ClassIndex c) const {
   const auto rate = static_cast<double>(network_->link(link).rate.count());
-  return rate / (1.0 + acknowledged_[model::index_of(link)]) * classes_[c].alone();
+  const double whole = rate / (1.0 + acknowledged_[model::index_of(link)]) * classes_[c].alone();
+  return delivered_.empty() ? whole : whole * delivered_[model::index_of(link) * classes_.size() + c];
 }
 
 double FlowModel::limit_of(std::uint32_t path, ClassIndex c) const {

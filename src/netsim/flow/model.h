@@ -66,6 +66,7 @@ class FlowModel {
  private:
   void note_classes(const TransferGraph& transfers);
   void note_acknowledgements(const TransferGraph& transfers);
+  void note_losses(const TransferGraph& transfers);
   void find_contended(const TransferGraph& transfers);
   [[nodiscard]] double limit_of(std::uint32_t path, ClassIndex c) const;
   [[nodiscard]] std::uint32_t bundle_of(std::uint32_t path, ClassIndex c, double limit);
@@ -80,6 +81,7 @@ class FlowModel {
   std::vector<std::uint32_t> lane_class_;  // by class
   std::vector<ClassIndex> used_classes_;
   std::vector<double> acknowledged_;  // by link: bytes of acknowledgments per byte of the other direction
+  std::vector<double> delivered_;     // by link and class: part that is not sent again; empty if no link loses packets
   std::vector<bool> contended_;       // by link
   std::vector<std::uint32_t> users_;  // by link
   std::vector<double> users_weight_;  // by link: sum of their weights

@@ -249,7 +249,8 @@ void FlowRun::report_warnings() {
   warn(links_change_,
        "flows over a failed link stop until routes have changed; the flow engine does not model packets lost on "
        "the wire and their timeouts");
-  warn(has_kind(LinkEvent::Kind::errors), "the flow engine does not model links that lose packets");
+  warn(has_kind(LinkEvent::Kind::errors),
+       "links that lose packets are slower by the mean cost of their retransmissions, from the start of the run");
   warn(has_kind(LinkEvent::Kind::mtu), "the flow engine does not model MTU mismatches");
   warn(!options_->pause_storms.empty(), "the flow engine does not model pause storms");
   warn(options_->switches.watchdog != Watchdog::off && paused_.links > 0,

@@ -24,6 +24,12 @@ std::string Network::link_name(LinkId id) const {
   return parallel > 1 ? fmt::format("{} #{}", name, number) : name;
 }
 
+void Network::set_rate(LinkId link, BitRate rate) {
+  links_[model::index_of(link)].rate = rate;
+  const LinkId back = links_[model::index_of(link)].reverse;
+  if (back != model::kNone<LinkId>) links_[model::index_of(back)].rate = rate;
+}
+
 NodeId Network::find_node(std::string_view name) const {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (names_[i] == name) return static_cast<NodeId>(i);

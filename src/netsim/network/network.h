@@ -60,6 +60,8 @@ class Network {
   // "be-leaf02 > be-spine01", with a number where there are several in parallel: "be-leaf02 > be-spine01 #2".
   [[nodiscard]] std::string link_name(LinkId id) const;
   [[nodiscard]] NodeId find_node(std::string_view name) const;  // kNone if not found; searches all names linearly
+  // A cable that runs below its rate, such as one that negotiated fewer lanes; both directions. Before a run only.
+  void set_rate(LinkId link, BitRate rate);
 
  private:
   friend class NetworkBuilder;

@@ -82,5 +82,36 @@ TEST(Dial, FlowFollowsPacketWhereItDoesNotWarn) {
   EXPECT_LT(sum / cases, 0.05);
 }
 
+// One lossy cable of a NIC: the mean of eight seeds on the packet engine.
+TEST(Dial, FlowFollowsPacketOnLinksThatLosePackets) {
+  for (const Recovery recovery : {Recovery::go_back_n, Recovery::selective}) {
+    for (const double loss : {1e-4, 1e-3, 3e-3}) {
+      if (recovery == Recovery::selective && loss > 1e-3) continue;  // more timeouts than the model has
+      PacketCase both(fabric(false));
+      both.transport().kind = Transport::dcqcn;
+      both.transport().window = Bytes(0);
+      both.transport().recovery = recovery;
+      both.transport().timeout = microseconds(300);  // so that timeouts are not too rare for a mean
+      both.send(0, 9, 40'000'000);
+      LinkEvent event;
+      event.kind = LinkEvent::Kind::errors;
+      event.link = both.link("host0", "leaf0");
+      event.loss = loss;
+      both.options.link_events.push_back(event);
+      double packet = 0;
+      for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        both.options.seed = seed;
+        both.options.fidelity = Fidelity::packet;
+        packet += static_cast<double>(both.run().end.count()) / 8;
+      }
+      both.options.fidelity = Fidelity::flow;
+      const double flow = static_cast<double>(both.run().end.count());
+      EXPECT_NEAR(flow / packet, 1, 0.15) << loss << " " << static_cast<int>(recovery) << " " << packet / 1e6;
+      both.options.fidelity = Fidelity::analytic;
+      EXPECT_NEAR(static_cast<double>(both.run().end.count()) / flow, 1, 0.05) << loss;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::netsim

@@ -27,6 +27,7 @@ struct CollectiveShape {
   Bytes bytes{64'000'000};
   std::uint32_t ranks_per_node = 8;  // ranks r*g .. r*g + g-1 share a node (and its scale-up switch)
   std::uint32_t channels = 1;        // rings or trees that share the bytes; ring c starts rotated by c within each node
+  std::uint32_t rails = 0;           // only the first so many ranks of a node connect to other nodes; 0: all
   // Ring: odd nodes are traversed backwards, so a ring stays on one rail from node to node (NCCL_CROSS_NIC=2). The
   // return to node 0 still changes rail if the number of nodes is odd.
   bool same_rail = false;

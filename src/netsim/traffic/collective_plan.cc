@@ -7,13 +7,17 @@ namespace weft::netsim {
 
 namespace {
 
-// Ranks of one node, starting with the entry rank of `channel`.
-std::vector<std::uint32_t> node_order(std::uint32_t ranks, std::uint32_t per_node, std::uint32_t node,
-                                      std::uint32_t channel) {
+// Ranks of one node, starting with the entry rank of `channel`. Ranks without a rail come second: neither the first nor
+// the last of a ring, unless there is one rail only.
+std::vector<std::uint32_t> node_order(std::uint32_t ranks, std::uint32_t per_node, std::uint32_t rails,
+                                      std::uint32_t node, std::uint32_t channel) {
   const std::uint32_t first = node * per_node;
   const std::uint32_t count = std::min(per_node, ranks - first);
-  std::vector<std::uint32_t> order(count);
-  for (std::uint32_t i = 0; i < count; ++i) order[i] = first + (channel + i) % count;
+  const std::uint32_t usable = rails > 0 ? std::min(rails, count) : count;
+  std::vector<std::uint32_t> order;
+  order.push_back(first + channel % usable);
+  for (std::uint32_t i = usable; i < count; ++i) order.push_back(first + i);
+  for (std::uint32_t i = 1; i < usable; ++i) order.push_back(first + (channel + i) % usable);
   return order;
 }
 
@@ -78,7 +82,7 @@ std::vector<std::uint32_t> ring_order(std::uint32_t ranks, const CollectiveShape
   std::vector<std::uint32_t> order;
   order.reserve(ranks);
   for (std::uint32_t node = 0; order.size() < ranks; ++node) {
-    std::vector<std::uint32_t> part = node_order(ranks, shape.ranks_per_node, node, channel);
+    std::vector<std::uint32_t> part = node_order(ranks, shape.ranks_per_node, shape.rails, node, channel);
     if (shape.same_rail && node % 2 == 1) std::reverse(part.begin(), part.end());
     order.insert(order.end(), part.begin(), part.end());
   }
@@ -95,7 +99,7 @@ RankTree rank_tree(std::uint32_t ranks, const CollectiveShape& shape, std::uint3
   std::vector<std::uint32_t> heads(nodes);
   for (std::uint32_t node = 0; node < nodes; ++node) {
     const std::uint32_t turn = broadcast && node == 0 ? 0 : channel;
-    const std::vector<std::uint32_t> chain = node_order(ranks, per_node, node, turn);
+    const std::vector<std::uint32_t> chain = node_order(ranks, per_node, shape.rails, node, turn);
     heads[node] = chain[0];
     for (std::size_t i = 1; i < chain.size(); ++i) tree.parent[chain[i]] = chain[i - 1];
   }

@@ -155,6 +155,24 @@ TEST(Ring, SameRailStaysOnOneRailBetweenNodes) {
   for (const auto& [rank, count] : leaving) EXPECT_EQ(count, 1);
 }
 
+TEST(Ring, OnlyRanksWithARailConnectNodes) {
+  CollectiveShape shape;
+  shape.ranks_per_node = 4;
+  shape.channels = 3;
+  shape.rails = 3;
+  shape.same_rail = true;
+  const Made made = make(16, shape);
+  std::map<std::uint64_t, int> leaving;
+  for (const Transfer& t : made.graph.transfers()) {
+    if (model::index_of(t.source) / 4 == model::index_of(t.destination) / 4) continue;
+    EXPECT_EQ(model::index_of(t.source) % 4, model::index_of(t.destination) % 4);
+    EXPECT_LT(model::index_of(t.source) % 4, 3U);
+    ++leaving[model::index_of(t.source)];
+  }
+  EXPECT_EQ(leaving.size(), 12U);
+  for (const auto& [rank, count] : leaving) EXPECT_EQ(count, 1);
+}
+
 TEST(Ring, IncompleteLastNodeIsVisitedToo) {
   CollectiveShape shape;
   shape.ranks_per_node = 4;

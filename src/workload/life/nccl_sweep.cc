@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "netsim/network/from_cluster.h"
+#include "workload/life/fault_view.h"
 #include "workload/life/play_life.h"
 
 namespace weft::workload {
@@ -17,6 +19,20 @@ const model::DeviceGroup* gpu_pool(const model::Cluster& cluster, const std::str
     if (name.empty() || pool.name->text == name) return &group;
   }
   return nullptr;
+}
+
+// The first `node` GPUs of each server of the pool, until there are `ranks`.
+std::vector<netsim::NodeId> endpoints_of(const netsim::Network& network, const model::DeviceGroup& pool,
+                                         std::uint32_t node, std::uint32_t ranks) {
+  std::vector<netsim::NodeId> ends;
+  std::map<std::uint32_t, std::uint32_t> used;
+  const auto first = static_cast<std::uint32_t>(model::index_of(pool.first));
+  for (const netsim::NodeId end : network.endpoints()) {
+    const auto device = static_cast<std::uint32_t>(model::index_of(network.node(end).device));
+    if (device < first || device >= first + pool.count || ends.size() == ranks) continue;
+    if (used[device]++ < node) ends.push_back(end);
+  }
+  return ends;
 }
 
 TableSection empty_table() {
@@ -61,15 +77,21 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   while (group.ranks % group.node_ranks != 0) --group.node_ranks;
   FabricTimer timer(machine, request.fabric, 1, ranks);
   std::optional<netsim::Network> network;
-  if (request.fabric.fidelity != netsim::Fidelity::analytic && group.node_ranks < group.ranks) {
+  std::optional<BackendFaults> faults;
+  std::optional<FaultOutcome> outcome;
+  if (request.faults || (request.fabric.fidelity != netsim::Fidelity::analytic && group.node_ranks < group.ranks)) {
     Result<netsim::Network> made = netsim::network_of(cluster, {});
     if (!made.ok()) return made.error();
     network = std::move(*made);
-    std::vector<netsim::NodeId> ends;
-    for (const netsim::NodeId end : network->endpoints()) {
-      const std::uint32_t device = static_cast<std::uint32_t>(model::index_of(network->node(end).device));
-      const std::uint32_t first = static_cast<std::uint32_t>(model::index_of(pool->first));
-      if (device >= first && device < first + pool->count && ends.size() < ranks) ends.push_back(end);
+    std::vector<netsim::NodeId> ends = endpoints_of(*network, *pool, node, ranks);
+    if (request.faults) {
+      netsim::Network broken = *network;
+      netsim::SimOptions events = request.fabric.simulation;
+      if (const Status status = request.faults(broken, events); !status.ok()) return status.error();
+      faults = faults_from(*network, std::move(broken), events);
+      FaultVerdict verdict = judge_faults(*faults, ends, node, request.fabric.routing, {}, request.fabric.tcp);
+      outcome = std::move(verdict.outcome);
+      if (outcome->restarts) timer.use_faults(*faults, std::move(verdict.ports));
     }
     if (ends.size() == ranks) timer.use_network(*network, std::move(ends));
   }
@@ -84,6 +106,7 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
                  {"node_ranks", "Ranks per NVLink domain", group.node_ranks},
                  {"fidelity", "Fidelity", std::string(to_text(request.fabric.fidelity))}};
   document.sections.emplace_back(std::move(facts));
+  if (outcome) document.sections.emplace_back(fault_facts(*outcome, SimTime(0)));
   TableSection table = empty_table();
   for (Bytes bytes = request.least; bytes <= request.most; bytes = bytes * request.factor) {
     const NcclChoice choice = timer.choice(request.operation, bytes, group);
@@ -101,6 +124,11 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   document.notes.emplace_back(
       "launch and protocol latencies, NCCL's own choice of algorithm and protocol; `fabric` is the slowdown of the "
       "backend as built against an ideal network");
+  if (outcome) {
+    document.notes.emplace_back(outcome->restarts
+                                    ? "the figures are for a communicator that is created after the faults"
+                                    : "no communicator can be created after the faults: the figures are from before");
+  }
   if (timer.problem()) document.notes.push_back("not simulated: " + timer.problem()->text());
   return document;
 }

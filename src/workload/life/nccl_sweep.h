@@ -20,6 +20,8 @@ struct NcclSweepRequest {
   Bytes most{std::int64_t{16} << 30};
   std::int64_t factor = 2;
   FabricTimerOptions fabric;
+  // As LifeOptions::faults; empty without faults.
+  std::function<Status(netsim::Network&, netsim::SimOptions&)> faults;
 };
 // Returns an error for a pool without GPUs, or for more ranks than it has.
 [[nodiscard]] Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request);

@@ -199,6 +199,12 @@ class PageWriter {
       out_ += "</ol>\n";
     }
     out_ += "</section>\n";
+    if (life_.faults.any) failure();
+  }
+
+  void failure() {
+    out_ +=
+        "<section class=\"verdict\" aria-label=\"Failure\">\n<h2>Failure</h2>\n" + facts("failure") + "</section>\n";
   }
 
   // An empty section gets no heading.

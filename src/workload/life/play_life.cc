@@ -64,6 +64,8 @@ class Life {
   bool find_servers();
   bool fits();
   bool prepare_fabric();
+  bool apply_faults(const std::vector<netsim::NodeId>& ranks);
+  void finish_faults();
   bool storage();
   void figures();
   void states();
@@ -82,6 +84,7 @@ class Life {
   LifeResult life_;
   std::optional<GpuRates> rates_;
   std::optional<netsim::Network> network_;
+  std::optional<BackendFaults> faults_;
   std::unique_ptr<FabricTimer> timer_;
 };
 
@@ -163,7 +166,7 @@ bool Life::prepare_fabric() {
                        "nodes: 1");
     return false;
   }
-  if (options.fidelity == netsim::Fidelity::analytic || !several) return true;
+  if ((options.fidelity == netsim::Fidelity::analytic && !options.faults) || (!several && !options.faults)) return true;
   say("building the backend network");
   Result<netsim::Network> network = netsim::network_of(parts_.cluster, {});
   if (!network.ok()) return fail(network.error());
@@ -178,12 +181,26 @@ bool Life::prepare_fabric() {
     if (gpus.size() < wanted) return fail({ErrorCode::not_found, "a server of the job is not on the backend", {}});
     ranks.insert(ranks.end(), gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(wanted));
   }
-  if (options.faults) {
-    netsim::SimOptions broken = settings.simulation;
-    if (const Status status = options.faults(*network_, broken); !status.ok()) return fail(status.error());
-    timer_->use_simulation(broken);
-  }
+  if (options.faults && !apply_faults(ranks)) return false;
   timer_->use_network(*network_, std::move(ranks));
+  return true;
+}
+
+bool Life::apply_faults(const std::vector<netsim::NodeId>& ranks) {
+  netsim::Network network = *network_;
+  netsim::SimOptions events = parts_.options.simulation;
+  if (const Status status = parts_.options.faults(network, events); !status.ok()) {
+    diagnostics_.error({}, status.error().message, {});
+    return false;
+  }
+  faults_ = faults_from(*network_, std::move(network), events);
+  std::map<std::string, std::string> environment;
+  for (const auto& [name, value] : parts_.job.environment.value) environment[name] = value.value;
+  FaultVerdict verdict = judge_faults(*faults_, ranks, static_cast<std::uint32_t>(parts_.job.gpus_per_node.value),
+                                      parts_.options.routing, rdma_timeout(environment), parts_.options.tcp);
+  life_.faults = std::move(verdict.outcome);
+  // Without a restart there is no step to time: the figures are those from before the fault.
+  if (life_.faults.restarts) timer_->use_faults(*faults_, std::move(verdict.ports));
   return true;
 }
 
@@ -310,6 +327,20 @@ void Life::states() {
   life_.run_time = std::min(repeated(life_.parts.step, parts_.plan.steps), Duration(INT64_MAX) - before) + before;
 }
 
+// A failure strikes at any moment between two checkpoints.
+void Life::finish_faults() {
+  FaultOutcome& faults = life_.faults;
+  if (!faults.any) return;
+  faults.step_before += parts_.input_stall;
+  faults.restart = life_.states[0].duration + life_.states[1].duration;
+  faults.lost_work = SimTime(life_.step.count() / 2 * static_cast<std::int64_t>(parts_.checkpoint_steps));
+  if (const std::optional<Error>& problem = timer_->problem()) {
+    faults.continues = false;
+    faults.restarts = false;
+    faults.causes.push_back(problem->text());
+  }
+}
+
 void Life::heat() {
   if (!parts_.options.heat_maps || !network_) return;
   const FabricFinding* most = nullptr;
@@ -347,6 +378,11 @@ std::optional<LifeResult> Life::play() {
   parts_.plan = *plan;
   if (!find_servers() || !fits() || !prepare_fabric()) return std::nullopt;
   say("simulating a step");
+  if (life_.faults.any) {
+    timer_->show_faults(false);
+    life_.faults.step_before = play_step(parts_.plan, *rates_, *timer_).parts.step;
+    timer_->show_faults(true);
+  }
   parts_.step = play_step(parts_.plan, *rates_, *timer_);
   say("storage");
   if (!storage()) return std::nullopt;
@@ -367,6 +403,7 @@ std::optional<LifeResult> Life::play() {
   figures();
   add_communication(parts_, *timer_, life_);
   states();
+  finish_faults();
   add_tail(parts_, life_);
   if (parts_.options.timeline) add_timeline(parts_, life_);
   heat();

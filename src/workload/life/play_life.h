@@ -35,8 +35,8 @@ struct LifeOptions {
   // Servers of the job's pool to run on, in rank order, as many as the job has nodes. Empty: the first servers of the
   // pool.
   std::vector<model::DeviceId> hosts;
-  // Adds link failures to the simulation once the network is known; may be empty.
-  std::function<Status(const netsim::Network&, netsim::SimOptions&)> faults;
+  // Adds faults to the simulation once the network is known, and slows links of the network; empty without faults.
+  std::function<Status(netsim::Network&, netsim::SimOptions&)> faults;
   // Progress callback; may be empty.
   std::function<void(const std::string&)> progress;
 };

@@ -8,6 +8,7 @@
 
 #include "base/human_format.h"
 #include "netsim/views/result_cells.h"
+#include "workload/life/fault_view.h"
 #include "workload/life/view_cells.h"
 
 namespace weft::workload {
@@ -235,6 +236,7 @@ Document life_document(const LifeResult& life) {
   Document document;
   document.kind = "life";
   document.sections.emplace_back(job_facts(life));
+  if (life.faults.any) document.sections.emplace_back(fault_facts(life.faults, life.step));
   document.sections.emplace_back(verdict_facts(life));
   if (!life.verdict.changes.empty()) document.sections.emplace_back(changes_table(life));
   document.sections.emplace_back(figures(life));

@@ -13,7 +13,8 @@ namespace {
 // Bytes per call that are simulated: enough for many packets on every link, few enough that the whole run takes
 // seconds. A rate does not depend on its duration.
 constexpr std::int64_t kFlowBytes = 64'000'000;
-constexpr double kPacketBytes = 4e9;  // all groups together
+constexpr double kPacketBytes = 4e9;            // all groups together
+constexpr std::int64_t kRingBytes = 8'000'000;  // per rank: at least 1 MB per round of each of 8 channels
 constexpr std::uint64_t kMaxTransfers = 400'000;
 constexpr double kWire = 1 + 64.0 / 4096;  // headers, which NCCL's rates already include
 
@@ -29,6 +30,17 @@ FabricTimer::FabricTimer(NcclMachine machine, FabricTimerOptions options, double
 void FabricTimer::use_network(const netsim::Network& network, std::vector<netsim::NodeId> ranks) {
   network_ = &network;
   ranks_ = std::move(ranks);
+}
+
+void FabricTimer::use_faults(const BackendFaults& faults, PortsLeft ports) {
+  faults_ = &faults;
+  ports_ = std::move(ports);
+  show_faults(true);
+}
+
+void FabricTimer::show_faults(bool shown) {
+  shows_faults_ = shown;
+  known_.clear();
 }
 
 // A group within one unit never uses an uplink. Between units, a ring crosses with one flow per rail and unit, which
@@ -62,6 +74,7 @@ double FabricTimer::slowdown(netsim::Collective operation, Bytes bytes, const Op
   } else {
     factor = simulate(operation, bytes, group);
   }
+  if (faults_ != nullptr && shows_faults_ && network_ != nullptr) factor = with_faults(operation, bytes, group, factor);
   known_[key] = factor;
   return factor;
 }
@@ -104,16 +117,98 @@ double FabricTimer::end_time(const netsim::TransferGraph& graph) const {
   return longest;
 }
 
-// Simulates all groups of the kind at once, with two sizes: how the time grows with the bytes, relative to the growth
-// if the endpoints were the only limit. Latency, which NCCL's model includes already, cancels out in the difference.
-double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const OpGroup& group) {
-  const std::size_t block = std::size_t{group.stride} * group.ranks;
-  const Bytes size = simulated_bytes(bytes, group);
+bool FabricTimer::share_nvlink(netsim::NodeId a, netsim::NodeId b) const {
+  const auto hub = [this](netsim::NodeId id) {
+    for (const netsim::LinkId link : network_->out_links(id)) {
+      if (network_->node(network_->link(link).to).scale_up) return network_->link(link).to;
+    }
+    return model::kNone<netsim::NodeId>;
+  };
+  const netsim::NodeId of_a = hub(a);
+  return of_a != model::kNone<netsim::NodeId> && of_a == hub(b);
+}
+
+// `members` are ranks of the job. After a fault, rings use the rails that all servers of the group still have, which
+// NCCL's search of the topology finds on each of them; other transfers of a GPU without a port leave by another's NIC.
+void FabricTimer::add_group(netsim::TransferGraph& graph, const std::vector<std::size_t>& members,
+                            const NcclChoice& choice, const OpGroup& group, netsim::Collective operation, Bytes bytes,
+                            bool faulty) const {
   NcclGroup shape;
   shape.ranks = group.ranks;
   shape.node_ranks = group.node_ranks;
   NcclTransferOptions laid;
   laid.queue_pairs = options_.queue_pairs;
+  std::vector<std::size_t> order = members;
+  const std::size_t per_node = std::max<std::size_t>(1, group.node_ranks);
+  const auto lost = [&](std::size_t rank) { return faulty && rank < ports_.lost.size() && ports_.lost[rank]; };
+  std::vector<bool> dead(per_node, false);
+  for (std::size_t i = 0; i < members.size(); ++i) dead[i % per_node] = dead[i % per_node] || lost(members[i]);
+  const auto alive = static_cast<std::size_t>(std::count(dead.begin(), dead.end(), false));
+  if (alive < per_node && alive > 0) {
+    std::vector<std::size_t> places;
+    for (const bool second : {false, true}) {
+      for (std::size_t k = 0; k < per_node; ++k) {
+        if (dead[k] == second) places.push_back(k);
+      }
+    }
+    for (std::size_t i = 0; i < members.size(); ++i) order[i] = members[i / per_node * per_node + places[i % per_node]];
+    laid.nics = static_cast<std::uint32_t>(alive);
+  }
+  std::vector<netsim::NodeId> ends;
+  for (const std::size_t rank : order) ends.push_back(ranks_[rank]);
+  std::map<netsim::NodeId, netsim::NodeId> other;
+  for (const std::size_t rank : members) {
+    if (lost(rank)) other[ranks_[rank]] = ports_.endpoint[rank];
+  }
+  const std::size_t first = graph.size();
+  add_nccl_collective(graph, ends, choice, shape, operation, bytes, laid);
+  if (other.empty()) return;
+  for (std::size_t i = first; i < graph.size(); ++i) {
+    netsim::Transfer& one = graph.edit(static_cast<netsim::TransferId>(i));
+    if (share_nvlink(one.source, one.destination)) continue;
+    if (const auto found = other.find(one.source); found != other.end()) one.source = found->second;
+    if (const auto found = other.find(one.destination); found != other.end()) one.destination = found->second;
+  }
+}
+
+Result<FabricTimer::Run> FabricTimer::run(netsim::Collective operation, Bytes bytes, const OpGroup& group,
+                                          const NcclChoice& choice, bool faulty, netsim::Fidelity fidelity) {
+  const std::size_t block = std::size_t{group.stride} * group.ranks;
+  netsim::TransferGraph graph;
+  std::vector<std::size_t> members(group.ranks);
+  for (std::size_t base = 0; base + block <= ranks_.size() && graph.size() < kMaxTransfers; base += block) {
+    for (std::size_t offset = 0; offset < group.stride; ++offset) {
+      for (std::uint32_t i = 0; i < group.ranks; ++i) members[i] = base + offset + std::size_t{i} * group.stride;
+      add_group(graph, members, choice, group, operation, bytes, faulty);
+    }
+  }
+  const netsim::Network& network = faulty ? faults_->network : *network_;
+  if (const Status status = graph.finish(network); !status.ok()) return status.error();
+  std::optional<netsim::Routes>& routes = faulty ? faulty_routes_ : routes_;
+  if (!routes) {
+    routes.emplace(network, options_.routing);
+    if (faulty) {
+      for (const netsim::LinkId link : faults_->down()) routes->set_link(link, false);
+    }
+  }
+  netsim::SimOptions simulation = options_.simulation;
+  simulation.fidelity = fidelity;
+  simulation.link_events.clear();
+  simulation.pause_storms.clear();
+  if (faulty) {
+    simulation.link_events = faults_->impaired;
+    simulation.pause_storms = faults_->storms;
+  }
+  Result<netsim::SimResult> result = netsim::simulate(*routes, graph, simulation);
+  if (!result.ok()) return result.error();
+  return Run{end_time(graph), std::move(*result), graph.size()};
+}
+
+Result<FabricTimer::Growth> FabricTimer::growth(netsim::Collective operation, Bytes bytes, Bytes size,
+                                                const OpGroup& group, bool faulty, netsim::Fidelity fidelity) {
+  NcclGroup shape;
+  shape.ranks = group.ranks;
+  shape.node_ranks = group.node_ranks;
   NcclChoice chosen = nccl_choose(alone_.machine(), operation, bytes, shape);
   // A tree waits for its own pipeline, which NCCL's time includes already: the fabric's effect on its bytes is measured
   // with a ring over the same ranks.
@@ -121,43 +216,61 @@ double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const Op
     chosen.algorithm = NcclAlgorithm::ring;
     chosen.protocol = NcclProtocol::simple;
   }
-  struct Outcome {
-    double ends = 0;
-    netsim::SimResult result;
-    std::uint64_t transfers = 0;
-  };
-  const auto run = [&](Bytes of_call) -> Result<Outcome> {
-    netsim::TransferGraph graph;
-    std::vector<netsim::NodeId> members(group.ranks);
-    for (std::size_t base = 0; base + block <= ranks_.size() && graph.size() < kMaxTransfers; base += block) {
-      for (std::size_t offset = 0; offset < group.stride; ++offset) {
-        for (std::uint32_t i = 0; i < group.ranks; ++i)
-          members[i] = ranks_[base + offset + std::size_t{i} * group.stride];
-        add_nccl_collective(graph, members, chosen, shape, operation, of_call, laid);
-      }
-    }
-    if (const Status status = graph.finish(*network_); !status.ok()) return status.error();
-    // Routing tables are reused between runs, unless links fail in one.
-    if (!routes_ || !options_.simulation.link_events.empty()) routes_.emplace(*network_, options_.routing);
-    netsim::SimOptions simulation = options_.simulation;
-    simulation.fidelity = options_.fidelity;
-    Result<netsim::SimResult> result = netsim::simulate(*routes_, graph, simulation);
-    if (!result.ok()) return result.error();
-    return Outcome{end_time(graph), std::move(*result), graph.size()};
-  };
+  Result<Run> half = run(operation, Bytes(size.count() / 2), group, chosen, faulty, fidelity);
+  if (!half.ok()) return half.error();
+  Result<Run> whole = run(operation, size, group, chosen, faulty, fidelity);
+  if (!whole.ok()) return whole.error();
+  if (whole->result.unfinished > 0 && !whole->result.interrupted) {
+    return Error{ErrorCode::unavailable,
+                 fmt::format("{} {} does not end: {} of {} transfers wait for packets that never arrive", group.name,
+                             to_text(operation), whole->result.unfinished, whole->transfers),
+                 {}};
+  }
+  Growth grown;
+  grown.seconds = static_cast<double>((whole->result.end - half->result.end).count()) / 1e12;
+  grown.ends = (whole->ends - half->ends) * kWire;
+  grown.transfers = whole->transfers;
+  grown.result = std::move(whole->result);
+  return grown;
+}
+
+double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const OpGroup& group) {
   if (options_.progress) options_.progress(fmt::format("{} {} on the backend", group.name, to_text(operation)));
-  Result<Outcome> half = run(Bytes(size.count() / 2));
-  Result<Outcome> whole = run(size);
-  if (!half.ok() || !whole.ok()) {
-    if (!problem_) problem_ = half.ok() ? whole.error() : half.error();
+  Result<Growth> grown = growth(operation, bytes, simulated_bytes(bytes, group), group, false, options_.fidelity);
+  if (!grown.ok()) {
+    if (!problem_) problem_ = grown.error();
     return 1;
   }
-  const double grown = static_cast<double>((whole->result.end - half->result.end).count()) / 1e12;
-  const double ends = (whole->ends - half->ends) * kWire;
-  const double factor = ends > 0 ? std::max(1.0, grown / ends) : 1;
-  findings_.push_back({fmt::format("{} {} of {}", group.name, to_text(operation), to_text(bytes)), factor, size,
-                       whole->transfers, std::move(whole->result)});
+  const double factor = grown->ends > 0 ? std::max(1.0, grown->seconds / grown->ends) : 1;
+  findings_.push_back({fmt::format("{} {} of {}", group.name, to_text(operation), to_text(bytes)), factor,
+                       simulated_bytes(bytes, group), grown->transfers, std::move(grown->result)});
   return factor;
+}
+
+// How much longer the same bytes take than without the faults. A simulation of some milliseconds contains few lost
+// packets, or none: where links lose them, the mean that the flow engine computes counts as well.
+double FabricTimer::with_faults(netsim::Collective operation, Bytes bytes, const OpGroup& group, double healthy) {
+  if (options_.progress)
+    options_.progress(fmt::format("{} {} on the backend with its faults", group.name, to_text(operation)));
+  std::vector<netsim::Fidelity> fidelities{options_.fidelity};
+  if (options_.fidelity == netsim::Fidelity::packet && !faults_->impaired.empty())
+    fidelities.push_back(netsim::Fidelity::flow);
+  double factor = 1;
+  for (const netsim::Fidelity fidelity : fidelities) {
+    // Only the packet engine's cost grows with the bytes. Rounds of a ring should be long beside their latency.
+    const bool packet = fidelity == netsim::Fidelity::packet;
+    const Bytes size = packet ? simulated_bytes(bytes, group) : Bytes(kRingBytes * std::int64_t{group.ranks});
+    const Result<Growth> before = growth(operation, bytes, size, group, false, fidelity);
+    Result<Growth> after = growth(operation, bytes, size, group, true, fidelity);
+    if (!before.ok() || !after.ok()) {
+      if (!problem_) problem_ = before.ok() ? after.error() : before.error();
+      return healthy;
+    }
+    if (before->seconds > 0) factor = std::max(factor, after->seconds / before->seconds);
+    findings_.push_back({fmt::format("{} {} of {} after the faults", group.name, to_text(operation), to_text(bytes)),
+                         healthy * factor, size, after->transfers, std::move(after->result)});
+  }
+  return healthy * factor;
 }
 
 SimTime FabricTimer::slowed(const NcclChoice& choice, double slowdown) const {

@@ -1,5 +1,6 @@
 #include "workload/nccl/fabric_timer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "netsim/network/topologies.h"
@@ -73,6 +74,109 @@ TEST(FabricTimer, WithinAServerTheFabricDoesNotMatter) {
   EXPECT_DOUBLE_EQ(timer.slowdown(netsim::Collective::all_reduce, Bytes(1 << 20), inside), 1);
   const OpGroup outside{"data", 8, 1, 8};
   EXPECT_GT(timer.slowdown(netsim::Collective::all_reduce, Bytes(1 << 20), outside), 1.4);
+}
+
+// Four servers of eight GPUs, one leaf per rail, four spines.
+class RailServers {
+ public:
+  RailServers() {
+    netsim::NetworkBuilder builder;
+    std::vector<netsim::NodeId> hubs;
+    netsim::Node node;
+    for (std::uint32_t r = 0; r < 32; ++r) {
+      node = {};
+      node.group = r / 8;
+      ranks.push_back(builder.add_node(node, fmt::format("s{}:gpu{}", r / 8, r % 8)));
+    }
+    node = {};
+    node.kind = netsim::NodeKind::network_switch;
+    node.buffer = builder.add_buffer({});
+    node.tier = 1;
+    node.scale_up = true;
+    for (std::uint32_t s = 0; s < 4; ++s) hubs.push_back(builder.add_node(node, fmt::format("s{}:nvlink", s)));
+    node.scale_up = false;
+    std::vector<netsim::NodeId> leaves;
+    for (std::uint32_t rail = 0; rail < 8; ++rail) {
+      const netsim::NodeId leaf = builder.add_node(node, fmt::format("leaf{}", rail));
+      leaves.push_back(leaf);
+      for (std::uint32_t s = 0; s < 4; ++s)
+        port.push_back(builder.connect(ranks[s * 8 + rail], leaf, gigabits(400), netsim::microseconds(1)));
+    }
+    node.tier = 2;
+    for (std::uint32_t s = 0; s < 4; ++s) {
+      const netsim::NodeId spine = builder.add_node(node, fmt::format("spine{}", s));
+      for (const netsim::NodeId leaf : leaves) builder.connect(leaf, spine, gigabits(400), netsim::microseconds(1));
+    }
+    for (std::uint32_t r = 0; r < 32; ++r)
+      builder.connect(ranks[r], hubs[r / 8], gigabits(3'600), netsim::nanoseconds(500));
+    network = std::move(builder).finish();
+    machine.architecture = "hopper";
+    machine.nvlink.per_second = Bytes(450'000'000'000);
+    machine.nic = gigabits(400);
+    machine.pcie = gigabits(512);
+  }
+
+  // Slowdown with these faults, divided by the one without.
+  double slower(netsim::Collective operation, const OpGroup& group, netsim::Fidelity fidelity,
+                const netsim::Network& degraded) {
+    FabricTimerOptions settings;
+    settings.fidelity = fidelity;
+    const BackendFaults faults = faults_from(network, degraded, events);
+    FabricTimer timer(machine, settings, 1, 32);
+    timer.use_network(network, ranks);
+    const double before = timer.slowdown(operation, Bytes(1'000'000'000), group);
+    timer.use_faults(faults, judge_faults(faults, ranks, 8, {}, {}, false).ports);
+    const double after = timer.slowdown(operation, Bytes(1'000'000'000), group);
+    EXPECT_FALSE(timer.problem().has_value());
+    return after / before;
+  }
+  void fail(netsim::LinkId link) {
+    netsim::LinkEvent event;
+    event.link = link;
+    events.link_events.push_back(event);
+  }
+
+  netsim::Network network;
+  std::vector<netsim::NodeId> ranks;
+  std::vector<netsim::LinkId> port;  // by rail, then server
+  netsim::SimOptions events;
+  NcclMachine machine;
+};
+
+const OpGroup kWorld{"world", 32, 8, 1};
+const OpGroup kRail{"data", 4, 1, 8};  // a group per GPU of a server
+
+// Rings keep seven of eight rails: 8/7 of the time, by algebra.
+TEST(FabricTimer, RingsKeepTheRailsThatAreLeft) {
+  for (const netsim::Fidelity fidelity : {netsim::Fidelity::analytic, netsim::Fidelity::flow}) {
+    RailServers servers;
+    servers.fail(servers.port[4]);  // the second GPU of the first server
+    EXPECT_NEAR(servers.slower(netsim::Collective::all_reduce, kWorld, fidelity, servers.network), 8.0 / 7, 0.01);
+    servers.fail(servers.port[9]);  // the third one of the second
+    EXPECT_NEAR(servers.slower(netsim::Collective::all_reduce, kWorld, fidelity, servers.network), 8.0 / 6, 0.01);
+  }
+}
+
+// A GPU without a port shares the NIC of another, which has a group of its own.
+TEST(FabricTimer, GroupsWithOneRankPerServerShareANic) {
+  RailServers servers;
+  servers.fail(servers.port[4]);
+  EXPECT_NEAR(servers.slower(netsim::Collective::all_reduce, kRail, netsim::Fidelity::flow, servers.network), 2, 0.05);
+}
+
+TEST(FabricTimer, ASlowLinkSlowsWhatWaitsForIt) {
+  RailServers servers;
+  netsim::Network degraded = servers.network;
+  degraded.set_rate(servers.port[0], gigabits(100));
+  for (const netsim::Fidelity fidelity : {netsim::Fidelity::analytic, netsim::Fidelity::flow})
+    EXPECT_NEAR(servers.slower(netsim::Collective::all_reduce, kWorld, fidelity, degraded), 4, 0.05);
+}
+
+TEST(FabricTimer, FaultsThatNothingUsesChangeNothing) {
+  RailServers servers;
+  const OpGroup inside{"tensor", 8, 8, 1};
+  servers.fail(servers.port[0]);
+  EXPECT_DOUBLE_EQ(servers.slower(netsim::Collective::all_reduce, inside, netsim::Fidelity::flow, servers.network), 1);
 }
 
 }  // namespace

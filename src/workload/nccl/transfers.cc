@@ -158,6 +158,7 @@ std::vector<TransferId> add_nccl_collective(TransferGraph& graph, std::span<cons
   shape.bytes = on_the_wire(bytes, choice.protocol);
   shape.ranks_per_node = per_node;
   shape.channels = std::max(1U, std::min(choice.channels, options.nics > 0 ? options.nics : per_node));
+  shape.rails = options.nics;
   shape.same_rail = true;  // NCCL keeps a channel on its NIC (NCCL_CROSS_NIC)
   shape.start = options.start;
   shape.traffic_class = options.traffic_class;

@@ -25,7 +25,7 @@ struct NcclTransferOptions {
   netsim::ClassIndex traffic_class = 0;
   std::uint8_t queue_pairs = 1;
   std::uint16_t tag = 0;
-  std::uint32_t nics = 0;  // NICs per node that the ranks use; 0: one per rank
+  std::uint32_t nics = 0;  // only the first so many ranks of a node have one; 0: all
 };
 
 // `ranks` are in order, group.node_ranks consecutive ones share an NVLink domain. Returns the transfers that end the

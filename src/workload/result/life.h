@@ -147,6 +147,22 @@ struct FabricHeat {
   std::string svg;  // a whole <svg> element
 };
 
+// What faults of the backend do to the job; nothing if `any` is false.
+struct FaultOutcome {
+  bool any = false;
+  bool continues = true;            // the running job survives
+  std::vector<std::string> causes;  // "train001:gpu0 has no backend port"
+  std::string ends_by;              // "RDMA retries are used up, NCCL aborts"; empty if it continues
+  SimTime ends_after;               // from the fault to the end of the job
+  SimTime stall;                    // once, in total, if it continues
+  bool restarts = true;             // the same servers can run it
+  std::uint32_t ports = 0;          // GPUs with a port of their own on a whole server of the job
+  std::uint32_t ports_left = 0;     // on the server with the fewest
+  SimTime step_before;              // without the faults
+  SimTime restart;                  // submit and bootstrap
+  SimTime lost_work;                // since the last checkpoint, on average
+};
+
 struct LifeResult {
   std::string cluster;
   std::string job;
@@ -170,6 +186,7 @@ struct LifeResult {
   double hfu = 0;              // with recomputation counted
   double gpu_utilization = 0;  // share of the time in which the GPU computes, checkpoints included
   double backend_dark = 0;     // share of an iteration in which the backend carries nothing
+  FaultOutcome faults;
   MemoryUse memory;
   std::vector<CommunicationRow> communication;
   Tail tail;
