@@ -230,7 +230,7 @@ TEST_F(LifeTest, SuggestionsForMemoryFit) {
   const std::string path = job_with("large.yaml", {large});
   const Outcome refused = sim({"life", pod(), path, "--memory", "refuse"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("out of memory: a GPU of stage 0 needs"));
+  EXPECT_THAT(refused.err, HasSubstr("error: may be out of memory: a GPU of stage 0 needs"));
   const std::string lead = "one of these would fit: ";
   const std::size_t at = refused.err.find(lead);
   ASSERT_NE(at, std::string::npos) << refused.err;
@@ -266,6 +266,7 @@ TEST_F(LifeTest, MemoryChecks) {
   const Outcome ignored = sim({"life", pod(), open, "--no-what-if", "--fidelity", "analytic", "--memory", "ignore"});
   EXPECT_EQ(ignored.code, 0);
   EXPECT_THAT(ignored.err, Not(HasSubstr("memory")));
+  EXPECT_THAT(ignored.out, HasSubstr("may be out of memory"));
   const std::string certain = job_with("certain.yaml", {{split, "tensor: 4, context: 2"}});
   const Outcome refused = sim({"life", pod(), certain, "--fidelity", "analytic"});
   EXPECT_EQ(refused.code, 2);

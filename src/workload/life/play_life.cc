@@ -121,29 +121,28 @@ bool Life::find_servers() {
 bool Life::fits() {
   life_.memory = memory_of(parts_.plan, parts_.gpu->memory.value);
   const MemoryUse& use = life_.memory;
+  if (use.total <= use.capacity) return true;
   const MemoryCheck check = parts_.options.memory;
-  if (use.total <= use.capacity || check == MemoryCheck::ignore) return true;
   const bool certain = use.least > use.capacity;
+  const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; };
+  std::string message = fmt::format(
+      "{}out of memory: a GPU of stage {} needs {:.1f} GB (at least {:.1f}) of {:.1f} (weights {:.1f}, gradients "
+      "{:.1f}, "
+      "optimizer {:.1f}, activations {:.1f}, buffers {:.1f})",
+      certain ? "" : "may be ", use.stage, gb(use.total), gb(use.least), gb(use.capacity), gb(use.weights),
+      gb(use.gradients), gb(use.optimizer), gb(use.activations), gb(use.buffers));
+  life_.assumptions.push_back(message);
+  if (check == MemoryCheck::ignore) return true;
   const std::vector<std::string> ways = what_would_fit(parts_.plan, parts_.gpu->memory.value);
   std::string hint = "no single change is enough: combine more tensor and pipeline parallelism with recompute: full";
   if (!ways.empty()) hint = fmt::format("one of these would fit: {}", fmt::join(ways, "; "));
-  const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; };
   const model::TrainingSpec& training = parts_.job.training.value;
   const SourceLocation& place = training.parallel.place.known() ? training.parallel.place : parts_.job.training.place;
-  const std::string parts =
-      fmt::format("weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, buffers {:.1f}",
-                  gb(use.weights), gb(use.gradients), gb(use.optimizer), gb(use.activations), gb(use.buffers));
   if (certain || check == MemoryCheck::refuse) {
-    diagnostics_.error(place,
-                       fmt::format("out of memory: a GPU of stage {} needs {:.1f} GB (at least {:.1f}) of {:.1f} ({})",
-                                   use.stage, gb(use.total), gb(use.least), gb(use.capacity), parts),
-                       hint);
+    diagnostics_.error(place, std::move(message), std::move(hint));
     return false;
   }
-  std::string message = fmt::format("may be out of memory: a GPU of stage {} needs {:.1f} to {:.1f} GB of {:.1f} ({})",
-                                    use.stage, gb(use.least), gb(use.total), gb(use.capacity), parts);
-  life_.assumptions.push_back(message);
-  diagnostics_.warning(place, std::move(message), hint);
+  diagnostics_.warning(place, std::move(message), std::move(hint));
   return true;
 }
 

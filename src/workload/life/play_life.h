@@ -21,7 +21,7 @@
 namespace weft::workload {
 
 // What to do with a job that may not fit into GPU memory: warn if the estimate exceeds it and refuse what exceeds it in
-// any case, refuse both, or check nothing.
+// any case, refuse both, or only note it.
 enum class MemoryCheck { warn, refuse, ignore };
 
 struct LifeOptions {
