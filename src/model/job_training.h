@@ -60,7 +60,11 @@ struct ParallelSpec {
   SourceLocation place;
   Sourced<std::int64_t> tensor{1};
   Sourced<std::int64_t> pipeline{1};
-  Sourced<std::int64_t> interleave{1};  // model chunks per pipeline stage (virtual stages)
+  Sourced<std::int64_t> interleave{1};         // model chunks per pipeline stage (virtual stages)
+  Sourced<std::int64_t> first_stage_layers;    // unset: as the other stages
+  Sourced<std::int64_t> last_stage_layers;     // unset: as the other stages
+  Sourced<bool> account_for_embedding{false};  // the embedding counts as a layer in the split
+  Sourced<bool> account_for_loss{false};       // the output layer counts as a layer in the split
   Sourced<std::int64_t> context{1};
   Sourced<std::int64_t> expert{1};
   Sourced<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 if experts are distributed
@@ -121,7 +125,7 @@ struct TrainingSpec {
   Sourced<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
   Sourced<OverlapSpec> overlap{OverlapSpec{}};
   Sourced<Framework> framework{Framework::megatron};
-  Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: the framework's default
+  Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: true without bf16_optimizer
   Sourced<bool> bf16_optimizer{false};  // weights and moments in 2 bytes, no fp32 copy
   Sourced<std::int64_t> steps{1'000};
   Sourced<DataSpec> data{DataSpec{}};

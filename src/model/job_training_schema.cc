@@ -93,6 +93,16 @@ const Schema& schema_of<ParallelSpec>() {
     b.field("tensor", &R::tensor, "tensor-parallel size").range(1, 1'000);
     b.field("pipeline", &R::pipeline, "pipeline stages").range(1, 1'000);
     b.field("interleave", &R::interleave, "virtual stages (layer chunks) per pipeline stage").range(1, 1'000);
+    b.field("first_stage_layers", &R::first_stage_layers,
+            "layers of the first pipeline stage (Megatron: decoder-first-pipeline-num-layers); default: as the others")
+        .range(1, 10'000);
+    b.field("last_stage_layers", &R::last_stage_layers,
+            "layers of the last pipeline stage (Megatron: decoder-last-pipeline-num-layers); default: as the others")
+        .range(1, 10'000);
+    b.field("account_for_embedding", &R::account_for_embedding,
+            "the embedding counts as a layer when layers are split into stages, as in Megatron");
+    b.field("account_for_loss", &R::account_for_loss,
+            "the output layer counts as a layer when layers are split into stages, as in Megatron");
     b.field("context", &R::context, "context-parallel size").range(1, 1'000);
     b.field("expert", &R::expert, "expert-parallel size").range(1, 10'000);
     b.field("expert_tensor", &R::expert_tensor,
@@ -131,8 +141,10 @@ const Schema& schema_of<DataSpec>() {
     b.field("file_samples", &R::file_samples, "samples per file; default: as many as fit in 1 GiB")
         .range(1, 1'000'000'000);
     b.field("samples", &R::samples, "samples per epoch; default: more than the run reads").range(1, 1'000'000'000'000);
-    b.field("workers", &R::workers, "data loader workers per GPU").range(0, 1'000);
-    b.field("prefetch", &R::prefetch, "batches that a worker prefetches").range(0, 1'000);
+    b.field("workers", &R::workers, "data loader workers per GPU; 0: reads in the training process, without overlap")
+        .range(0, 1'000);
+    b.field("prefetch", &R::prefetch, "batches that a worker prefetches; 0: reads do not overlap with the step")
+        .range(0, 1'000);
     b.field("decode", &R::decode, "CPU time per sample; default: none");
     b.field("shuffle", &R::shuffle, "samples are read in random order; false: files are read in order");
     b.field("cache", &R::cache,
@@ -185,7 +197,7 @@ const Schema& schema_of<TrainingSpec>() {
     b.field("overlap", &R::overlap, "communication overlapped with compute");
     b.field("framework", &R::framework, "framework: megatron (fused, overlapped), compiled (torch.compile), eager");
     b.field("fp32_gradients", &R::fp32_gradients,
-            "gradients are accumulated and reduced in fp32; default: true for megatron");
+            "gradients are accumulated and reduced in fp32; default: true, false with bf16_optimizer");
     b.field("bf16_optimizer", &R::bf16_optimizer, "weights and optimizer moments in 2 bytes, without an fp32 copy");
     b.field("steps", &R::steps, "number of steps").range(1, 1'000'000'000);
     b.field("data", &R::data, "how training data is read");

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/test_places.h"
+#include "jobs.h"
 #include "report.h"
 #include "workload/training/memory_model.h"
 #include "workload/training/published_steps.h"
@@ -44,6 +45,7 @@ std::string layout_of(const PublishedStep& row) {
 
 struct Played {
   const PublishedSteps* table;
+  std::vector<JobRun> runs;
   std::vector<double> seconds;
   std::vector<double> errors;
   double mean = 0;
@@ -51,11 +53,11 @@ struct Played {
   double worst = 0;
 };
 
-Played play(const PublishedSteps& table) {
-  Played played{&table, {}, {}};
-  const workload::PublishedMachine machine(table.gpu);
+Played play(const PublishedSteps& table, JobRunner& runner) {
+  Played played{&table, {}, {}, {}};
   for (const PublishedStep& row : table.rows) {
-    const double seconds = machine.seconds(row.plan);
+    played.runs.push_back(runner.run(table.gpu, row.plan.gpus, training_of(table, row)));
+    const double seconds = played.runs.back().seconds;
     const double error = seconds / row.seconds - 1;
     played.seconds.push_back(seconds);
     played.errors.push_back(error);
@@ -64,6 +66,11 @@ Played play(const PublishedSteps& table) {
     played.worst = std::max(played.worst, std::abs(error));
   }
   return played;
+}
+
+std::size_t warned(const Played& played) {
+  return static_cast<std::size_t>(
+      std::count_if(played.runs.begin(), played.runs.end(), [](const JobRun& run) { return run.warned; }));
 }
 
 Cell slope_cell(double slope) {
@@ -81,6 +88,7 @@ void print_summary(const Report& report, const std::vector<Played>& all) {
                       {"worst", "Worst", Align::right, false},
                       {"slope_measured", "Per doubling, measured", Align::right, false},
                       {"slope_weft", "weft", Align::right, false},
+                      {"warned", "Memory warnings", Align::right, false},
                       {"role", "Role", Align::left, false},
                       {"source", "Source", Align::left, false}},
                      {}};
@@ -89,7 +97,8 @@ void print_summary(const Report& report, const std::vector<Played>& all) {
     for (const PublishedStep& row : one.table->rows) measured.push_back(row.seconds);
     table.rows.push_back({one.table->title, one.table->rows.size(), percent(one.mean, false), percent(one.bias),
                           percent(one.worst, false), slope_cell(weak_slope(*one.table, measured)),
-                          slope_cell(weak_slope(*one.table, one.seconds)), one.table->role, one.table->source});
+                          slope_cell(weak_slope(*one.table, one.seconds)), warned(one), one.table->role,
+                          one.table->source});
   }
   report.print(table);
 }
@@ -102,7 +111,9 @@ void print_rows(const Report& report, const std::vector<Played>& all) {
                       {"layout", "Layout", Align::left, false},
                       {"measured_s", "Measured (s)", Align::right, false},
                       {"weft_s", "weft (s)", Align::right, false},
-                      {"error", "Error", Align::right, false}},
+                      {"error", "Error", Align::right, false},
+                      {"memory_gb", "Memory (GB)", Align::right, false},
+                      {"memory", "Memory check", Align::left, false}},
                      {}};
   for (const Played& one : all) {
     for (std::size_t i = 0; i < one.seconds.size(); ++i) {
@@ -110,7 +121,11 @@ void print_rows(const Report& report, const std::vector<Played>& all) {
       const std::string model = one.table->model == "by row" ? row.model.substr(0, row.model.find(' ')) + ": " : "";
       table.rows.push_back({one.table->title, row.plan.gpus, model + layout_of(row),
                             Cell(row.seconds, fmt::format("{:.3f}", row.seconds)),
-                            Cell(one.seconds[i], fmt::format("{:.3f}", one.seconds[i])), percent(one.errors[i])});
+                            Cell(one.seconds[i], fmt::format("{:.3f}", one.seconds[i])), percent(one.errors[i]),
+                            Cell(one.runs[i].memory / 1e9, fmt::format("{:.1f}", one.runs[i].memory / 1e9)),
+                            one.runs[i].refused  ? "refused"
+                            : one.runs[i].warned ? "warning"
+                                                 : ""});
     }
   }
   report.print_detail(table);
@@ -118,29 +133,20 @@ void print_rows(const Report& report, const std::vector<Played>& all) {
 
 struct OwnStep {
   std::string name;
-  workload::TrainingPlan plan;
+  std::string training;  // of its job file
   double milliseconds = 0;
   std::string source;
 };
 
 // Columns as written by bench/calibration/measure_gpu.py.
 OwnStep own_step(const std::vector<std::string>& fields) {
-  namespace ps = workload::published_steps;
   OwnStep step;
   step.name = fields[0];
-  workload::ModelShape& shape = step.plan.shape;
-  shape.hidden = ps::whole(fields[1]);
-  shape.layers = ps::whole(fields[2]);
-  shape.heads = ps::whole(fields[3]);
-  shape.kv_heads = ps::whole(fields[4]);
-  shape.head_dim = shape.hidden / shape.heads;
-  shape.ffn = ps::whole(fields[5]);
-  shape.vocab = ps::whole(fields[6]);
-  step.plan.micro_batch = step.plan.global_batch = ps::whole(fields[7]);
-  step.plan.sequence = shape.sequence = ps::whole(fields[8]);
-  step.plan.framework = fields[9] == "1" ? model::Framework::compiled : model::Framework::eager;
-  step.plan.recompute = fields[10] == "1" ? model::Recompute::full : model::Recompute::none;
-  step.plan.bf16_optimizer = true;
+  step.training = fmt::format(
+      "  dimensions: {{hidden: {}, layers: {}, heads: {}, kv_heads: {}, ffn: {}, vocab: {}}}\n"
+      "  micro_batch: {}\n  sequence: {}\n  framework: {}\n  recompute: {}\n  bf16_optimizer: true\n",
+      fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], fields[7], fields[8],
+      fields[9] == "1" ? "compiled" : "eager", fields[10] == "1" ? "full" : "none");
   step.milliseconds = std::stod(fields[11]);
   step.source = "bench/calibration/h200_steps.csv";
   return step;
@@ -172,13 +178,26 @@ std::vector<OwnStep> read_own_steps() {
 
 void steps(Report& report) {
   const std::vector<PublishedSteps> tables = workload::read_published_steps(source_dir() + "/tests/validate/steps.csv");
+  JobRunner runner;
   std::vector<Played> all;
   all.reserve(tables.size());
-  for (const PublishedSteps& table : tables) all.push_back(play(table));
+  for (const PublishedSteps& table : tables) all.push_back(play(table, runner));
   report.heading("Training steps");
   print_summary(report, all);
   print_rows(report, all);
+  std::size_t rows = 0, refused = 0, warnings = 0;
+  for (const Played& one : all) {
+    rows += one.runs.size();
+    warnings += warned(one);
+    for (const JobRun& run : one.runs) {
+      if (run.refused) report.say(fmt::format("Refused: {}: {}", one.table->title, run.messages));
+      refused += run.refused ? 1 : 0;
+    }
+  }
+  report.say(
+      fmt::format("`weft sim life` refuses {} of {} rows and warns about the memory of {}.", refused, rows, warnings));
   report.say("Bars:");
+  report.hold("Rows refused", static_cast<double>(refused) / static_cast<double>(rows), 0);
   for (const Played& one : all) {
     const std::string& id = one.table->id;
     if (id == "llama70-bf16" || id == "llama8-bf16" || id == "gpt175-bf16") {
@@ -191,7 +210,7 @@ void steps(Report& report) {
 }
 
 void own_steps(Report& report) {
-  const workload::PublishedMachine machine("h200-sxm");
+  JobRunner runner;
   TableSection table{"own_steps",
                      "Whole steps on one H200, PyTorch, bf16 weights and optimizer",
                      {{"model", "Model", Align::left, false},
@@ -201,7 +220,7 @@ void own_steps(Report& report) {
                       {"source", "Source", Align::left, false}},
                      {}};
   for (const OwnStep& step : read_own_steps()) {
-    const double ms = 1000 * machine.seconds(step.plan);
+    const double ms = 1000 * runner.run("h200-sxm", 1, step.training).seconds;
     table.rows.push_back({step.name, Cell(step.milliseconds, fmt::format("{:.1f}", step.milliseconds)),
                           Cell(ms, fmt::format("{:.1f}", ms)), percent(ms / step.milliseconds - 1), step.source});
   }

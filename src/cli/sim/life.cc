@@ -42,6 +42,7 @@ Exit run_life(Context& context) {
     options.fidelity = fidelity;
     // Recommendations only for the finest fidelity.
     options.what_ifs = options.what_ifs && fidelity == request.fidelities.back();
+    if (!lives.empty()) options.memory = workload::MemoryCheck::ignore;  // already checked
     std::optional<workload::LifeResult> life = play_with_progress(context, input, options);
     if (!life) return Exit::usage;
     lives.push_back(std::move(*life));
@@ -81,6 +82,7 @@ Command sim_life_command() {
       {"weft sim life cluster.yaml job.yaml --fidelity all", "All three fidelities and their differences"},
       {"weft sim life cluster.yaml job.yaml --transport tcp", "Sockets instead of RDMA"},
       {"weft sim life cluster.yaml job.yaml --fail train001:gpu0", "The backend cable of a GPU is cut"},
+      {"weft sim life cluster.yaml job.yaml --memory refuse", "Reject jobs whose estimated memory exceeds the GPU's"},
   };
   command.arguments = {cluster_argument(),
                        {.name = "JOB", .help = "job file with a training section", .hint = Hint::file}};

@@ -29,6 +29,9 @@ void read_life_figures(OptionReader& reader, workload::LifeOptions& options) {
   if (const auto count = reader.integer("iterations", 1, 10'000'000)) {
     options.iterations = static_cast<std::uint64_t>(*count);
   }
+  const std::string memory = reader.arguments().value("memory");
+  if (memory == "refuse") options.memory = workload::MemoryCheck::refuse;
+  if (memory == "ignore") options.memory = workload::MemoryCheck::ignore;
   if (const auto share = reader.real("image-cached", 0, 1)) options.image_cached = *share;
 }
 
@@ -41,6 +44,11 @@ std::vector<Option> life_run_options() {
   }
   options.push_back(
       {.name = "iterations", .value = "N", .help = "iterations for the tail of the step time", .fallback = "1000"});
+  options.push_back({.name = "memory",
+                     .value = "MODE",
+                     .help = "what to do if GPU memory may not suffice",
+                     .fallback = "warn",
+                     .choices = choices_named({"warn", "refuse", "ignore"})});
   options.push_back({.name = "image-cached",
                      .value = "SHARE",
                      .help = "share of servers that already have the container image, 0 to 1",
@@ -109,7 +117,8 @@ std::optional<workload::LifeResult> play_with_progress(Context& context, LifeInp
   std::optional<workload::LifeResult> life =
       workload::play_life(*input.loaded->cluster, *input.job, run, input.loaded->diagnostics);
   if (show) context.io().write_err("\r\x1b[K");
-  if (!life) (void)context.report(*input.loaded);
+  if (!life || input.loaded->diagnostics.warning_count() > 0) (void)context.report(*input.loaded);
+  input.loaded->diagnostics = {};  // already printed
   return life;
 }
 

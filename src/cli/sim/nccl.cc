@@ -79,7 +79,9 @@ Command sim_nccl_command() {
                      {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "8"},
                      {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "16GiB"},
                      {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"}};
-  for (const Option& option : life_run_options()) command.options.push_back(option);
+  for (const Option& option : life_run_options()) {
+    if (option.name != "memory") command.options.push_back(option);  // there is no job
+  }
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_nccl;
   return command;

@@ -67,6 +67,7 @@ class Life {
   bool apply_faults(const std::vector<netsim::NodeId>& ranks);
   void finish_faults();
   bool storage();
+  [[nodiscard]] SimTime input_stall(SimTime step) const;
   void figures();
   void states();
   void heat();
@@ -122,20 +123,30 @@ bool Life::find_servers() {
 
 bool Life::fits() {
   life_.memory = memory_of(parts_.plan, parts_.gpu->memory.value);
-  if (life_.memory.total <= life_.memory.capacity) return true;
+  const MemoryUse& use = life_.memory;
+  if (use.total <= use.capacity) return true;
+  const MemoryCheck check = parts_.options.memory;
+  const bool certain = use.least > use.capacity;
+  const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; };
+  std::string message = fmt::format(
+      "{}out of memory: a GPU of stage {} needs {:.1f} GB (at least {:.1f}) of {:.1f} (weights {:.1f}, gradients "
+      "{:.1f}, "
+      "optimizer {:.1f}, activations {:.1f}, buffers {:.1f})",
+      certain ? "" : "may be ", use.stage, gb(use.total), gb(use.least), gb(use.capacity), gb(use.weights),
+      gb(use.gradients), gb(use.optimizer), gb(use.activations), gb(use.buffers));
+  life_.assumptions.push_back(message);
+  if (check == MemoryCheck::ignore) return true;
   const std::vector<std::string> ways = what_would_fit(parts_.plan, parts_.gpu->memory.value);
   std::string hint = "no single change is enough: combine more tensor and pipeline parallelism with recompute: full";
   if (!ways.empty()) hint = fmt::format("one of these would fit: {}", fmt::join(ways, "; "));
-  const auto gb = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; };
-  diagnostics_.error(
-      parts_.job.training->parallel.place.known() ? parts_.job.training->parallel.place : parts_.job.training.place,
-      fmt::format("out of memory: a GPU of stage {} needs {:.1f} GB of {:.0f} (weights {:.1f}, gradients "
-                  "{:.1f}, optimizer {:.1f}, activations {:.1f}, buffers {:.1f})",
-                  life_.memory.stage, gb(life_.memory.total), gb(life_.memory.capacity), gb(life_.memory.weights),
-                  gb(life_.memory.gradients), gb(life_.memory.optimizer), gb(life_.memory.activations),
-                  gb(life_.memory.buffers)),
-      hint);
-  return false;
+  const model::TrainingSpec& training = parts_.job.training.value;
+  const SourceLocation& place = training.parallel.place.known() ? training.parallel.place : parts_.job.training.place;
+  if (certain || check == MemoryCheck::refuse) {
+    diagnostics_.error(place, std::move(message), std::move(hint));
+    return false;
+  }
+  diagnostics_.warning(place, std::move(message), std::move(hint));
+  return true;
 }
 
 bool Life::prepare_fabric() {
@@ -259,13 +270,27 @@ std::uint64_t steps_between(const LifeParts& parts, SimTime step) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(1, netsim::from_duration(interval).count() / step.count()));
 }
 
+// Reads overlap with the step if loader processes prefetch; then only the excess is a stall. After the first epoch, a
+// share of the reads comes from the servers' caches. Mean over the steps of the run.
+SimTime Life::input_stall(SimTime step) const {
+  const model::DataSpec& data = parts_.job.training->data.value;
+  const bool ahead = data.workers.value > 0 && data.prefetch.value > 0;
+  const auto stall = [&](double share) {
+    return std::max(0.0, seconds_of(parts_.reads.step_time) * share - (ahead ? seconds_of(step) : 0));
+  };
+  const auto steps = static_cast<double>(parts_.plan.steps);
+  const auto batch = static_cast<double>(parts_.plan.global_batch);
+  const double epoch = data.samples.has_value() ? static_cast<double>(data.samples.value) / batch : steps;
+  const double first = std::min(1.0, epoch / steps);
+  return time_from(first * stall(1) + (1 - first) * stall(1 - parts_.reads.cached));
+}
+
 void Life::figures() {
   const TrainingPlan& plan = parts_.plan;
   StepParts& parts = life_.parts;
   parts = parts_.step.parts;
-  // Reads overlap with the step (prefetch); only the excess is a stall. Reads slow down while a checkpoint is written
-  // over the same links.
-  if (parts_.reads.any) parts_.input_stall = std::max(SimTime(0), parts_.reads.step_time - parts.step);
+  // Reads slow down while a checkpoint is written over the same links.
+  if (parts_.reads.any) parts_.input_stall = input_stall(parts.step);
   parts.input = parts_.input_stall;
   life_.step = parts.step + parts.input;
   parts_.checkpoint_steps = steps_between(parts_, life_.step);

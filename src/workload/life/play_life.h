@@ -20,11 +20,16 @@
 
 namespace weft::workload {
 
+// What to do with a job that may not fit into GPU memory: warn if the estimate exceeds it and refuse what exceeds it in
+// any case, refuse both, or only note it.
+enum class MemoryCheck { warn, refuse, ignore };
+
 struct LifeOptions {
   netsim::Fidelity fidelity = netsim::Fidelity::analytic;
   netsim::SimOptions simulation;  // its fidelity is overwritten by the one above
   netsim::RoutingOptions routing;
   std::uint8_t queue_pairs = 1;
+  MemoryCheck memory = MemoryCheck::warn;
   bool tcp = false;  // sockets instead of RDMA on backend and storage
   std::uint64_t seed = 1;
   std::uint64_t iterations = 1'000;  // for the tail

@@ -70,6 +70,8 @@ void Adviser::attempt(const model::Cluster& cluster, const model::JobSpec& job, 
   options.what_ifs = options.timeline = options.heat_maps = false;
   options.iterations = 1;
   options.progress = nullptr;
+  // A change must not cause a lack of memory.
+  if (life_.memory.total <= life_.memory.capacity) options.memory = MemoryCheck::refuse;
   Diagnostics ignored;
   const std::optional<LifeResult> other = play_life(cluster, job, options, ignored);
   if (!other) return;

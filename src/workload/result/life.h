@@ -68,13 +68,14 @@ struct StepParts {
 };
 
 struct MemoryUse {  // of the fullest GPU
-  Bytes capacity;
+  Bytes capacity;   // usable by a program
   Bytes weights;
   Bytes gradients;
   Bytes optimizer;
   Bytes activations;
   Bytes buffers;  // NCCL, workspaces, fragmentation, CUDA context
   Bytes total;
+  Bytes least;  // needed in any case: without what the job file leaves open and without buffers that vary
   std::uint32_t stage = 0;
 };
 

@@ -282,7 +282,7 @@ inline LifeResult life(std::uint32_t servers = 2, std::uint32_t layers = 40) {
   result.gpu_utilization = 0.681;
   result.backend_dark = 0.64;
   const auto gb = [](double n) { return Bytes(static_cast<std::int64_t>(n * 1e9)); };
-  result.memory = {gb(80), gb(4.41), gb(8.83), gb(3.31), gb(41.2), gb(5.6), gb(63.35), 0};
+  result.memory = {gb(80), gb(4.41), gb(8.83), gb(3.31), gb(41.2), gb(5.6), gb(63.35), gb(55.1), 0};
   result.communication = communication();
   result.tail = tail();
   result.verdict = {"tensor communication",

@@ -57,7 +57,7 @@ void Layers::forward_mixture() {
   walk_.run(product("router", {own, d(shape_.experts), hidden_}, false));
   routing();
   walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
-  walk_.talk(exchange("expert dispatch"));
+  if (!exchanges_overlap()) walk_.talk(exchange("expert dispatch"));
   walk_.talk(expert_tensor_call("expert all-gather", netsim::Collective::all_gather));
   sort_arrived();
   expert_products(arrived(), false);
@@ -69,7 +69,7 @@ void Layers::forward_mixture() {
   }
   sort_arrived();
   walk_.talk(expert_tensor_call("expert reduce-scatter", netsim::Collective::reduce_scatter));
-  walk_.talk(exchange("expert combine"));
+  if (!exchanges_overlap()) walk_.talk(exchange("expert combine"));
   walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
   residual(false);
 }
@@ -78,7 +78,7 @@ void Layers::backward_mixture() {
   residual(true);
   const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
   walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
-  walk_.talk(exchange("expert combine"));
+  if (!exchanges_overlap()) walk_.talk(exchange("expert combine"));
   walk_.talk(expert_tensor_call("expert all-gather", netsim::Collective::all_gather));
   sort_arrived();
   expert_products(arrived(), true);
@@ -92,7 +92,7 @@ void Layers::backward_mixture() {
     walk_.run({input_gradient("shared expert up", in), weight_gradient("shared expert up", in)});
   }
   walk_.talk(expert_tensor_call("expert reduce-scatter", netsim::Collective::reduce_scatter));
-  walk_.talk(exchange("expert dispatch"));
+  if (!exchanges_overlap()) walk_.talk(exchange("expert dispatch"));
   walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
   routing();
   const Product router{own, d(shape_.experts), hidden_};

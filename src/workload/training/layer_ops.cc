@@ -246,17 +246,51 @@ void Layers::forward_dense() {
   residual(false);
 }
 
-void Layers::forward_layer(bool mixture) {
-  forward_attention();
-  if (mixture) {
-    forward_mixture();
-  } else {
-    forward_dense();
+// Overlapped exchanges of tokens (Megatron: --overlap-moe-expert-parallel-comm): two micro-batches take turns, and one
+// sends its tokens during the kernels of the other. In the steady state a layer takes as long as its kernels or its two
+// exchanges, whichever is longer; kernels are slower while tokens are sent.
+template <class Body>
+void Layers::beside_exchanges(bool mixture, bool backward, Body body) {
+  if (!mixture || !exchanges_overlap()) {
+    body();
+    return;
   }
+  double& share = exchange_share_[backward ? 1 : 0];
+  if (share < 0) {
+    share = 0;  // for the layer alone
+    Layers alone(plan_, gpu_, timer_);
+    alone.exchange_share_[0] = alone.exchange_share_[1] = 0;
+    if (backward) {
+      alone.backward_layer(true);
+    } else {
+      alone.forward_layer(true);
+    }
+    const double calls = 2 * static_cast<double>(walk_.time_of(exchange("expert dispatch")).count());
+    share = std::min(1.0, calls / static_cast<double>(alone.walk_.finish().compute.count()));
+  }
+  const double before = walk_.slowness();
+  const OpId dispatch = walk_.start(exchange("expert dispatch"), walk_.here());
+  const OpId combine = walk_.start(exchange("expert combine"), walk_.here());
+  walk_.slow_down(before * (1 + kOverlapSlowdown * share));
+  body();
+  walk_.slow_down(before);
+  walk_.wait_for(dispatch);
+  walk_.wait_for(combine);
 }
 
-void Layers::backward_attention() {
-  if (plan_.recompute == model::Recompute::selective) {
+void Layers::forward_layer(bool mixture) {
+  beside_exchanges(mixture, false, [&] {
+    forward_attention();
+    if (mixture) {
+      forward_mixture();
+    } else {
+      forward_dense();
+    }
+  });
+}
+
+void Layers::backward_attention(bool mixture) {
+  if (plan_.recompute == model::Recompute::selective && !recomputes_operations(mixture)) {
     walk_.recomputing(true);
     walk_.run(plan_.flash ? attention(false) : scores(false));
     walk_.recomputing(false);
@@ -298,18 +332,42 @@ void Layers::backward_dense() {
   norm_backward();
 }
 
+// Selective recomputation of operations (TorchTitan's default): attention and every second product's output are kept;
+// keys, the output of attention, one of the two products of a gated block, and all kernels between products run again.
+void Layers::recompute_operations() {
+  walk_.recomputing(true);
+  const auto part = [&](std::string_view name, const Product& shape, double share) {
+    Kernel kernel = product(name, shape);
+    kernel.seconds *= share;
+    kernel.flops *= share;
+    walk_.run(kernel);
+  };
+  norm_forward();
+  part("query-key-value", query_key_value(), kv_ / (heads_ + 2 * kv_));
+  rotate(false);
+  part("attention output", attention_out(), 1);
+  residual(false);
+  norm_forward();
+  if (shape_.gated) part("feed-forward up", up(), 0.5);
+  activation(tokens_, d(shape_.ffn) / tensor_, false);
+  walk_.recomputing(false);
+}
+
 void Layers::backward_layer(bool mixture) {
   if (plan_.recompute == model::Recompute::full) {
     walk_.recomputing(true);
     forward_layer(mixture);
     walk_.recomputing(false);
   }
-  if (mixture) {
-    backward_mixture();
-  } else {
-    backward_dense();
-  }
-  backward_attention();
+  if (recomputes_operations(mixture)) recompute_operations();
+  beside_exchanges(mixture, true, [&] {
+    if (mixture) {
+      backward_mixture();
+    } else {
+      backward_dense();
+    }
+    backward_attention(mixture);
+  });
 }
 
 void Layers::embedding(bool backward) {

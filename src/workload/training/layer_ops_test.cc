@@ -106,6 +106,28 @@ TEST_F(LayerOpsTest, CallsOfAMixture) {
   EXPECT_NE(call(split, "expert reduce-scatter"), nullptr);
 }
 
+// Overlapped exchanges of tokens: no kernel waits for them where they are shorter than the kernels, which slow down by
+// at most kOverlapSlowdown; where they are longer, they set the time.
+TEST_F(LayerOpsTest, OverlappedExchanges) {
+  TrainingPlan plan = plan_of("mixtral-8x7b", 1);
+  plan.gpus = plan.data = plan.expert = 8;
+  plan.micro_batches = 4;
+  const PieceTimes waiting = forward(plan, 0, 4);
+  ASSERT_GT(waiting.exposed[stream_expert], SimTime(0));
+  plan.overlap_expert = true;
+  const PieceTimes overlapped = forward(plan, 0, 4);
+  EXPECT_LT(overlapped.total, waiting.total);
+  EXPECT_GE(overlapped.total, waiting.compute);
+  EXPECT_LE(static_cast<double>(overlapped.compute.count()),
+            (1 + kOverlapSlowdown) * static_cast<double>(waiting.compute.count()) + 100);
+  EXPECT_EQ(call(overlapped, "expert dispatch")->calls, call(waiting, "expert dispatch")->calls);
+  TrainingPlan plain = plan;
+  plain.overlap_expert = false;
+  EXPECT_LT(backward(plan, 0, 4).total, backward(plain, 0, 4).total);
+  plan.micro_batches = 1;  // no other micro-batch to overlap with
+  EXPECT_EQ(forward(plan, 0, 4).total, waiting.total);
+}
+
 // Overlapped weight gathers slow the layers by at most kOverlapSlowdown, and less if there is less to gather.
 TEST_F(LayerOpsTest, ShardedWeightsSlowOverlappedLayers) {
   TrainingPlan plan = plan_of("llama-3.1-8b", 1);
@@ -123,6 +145,17 @@ TEST_F(LayerOpsTest, ShardedWeightsSlowOverlappedLayers) {
   const double four = static_cast<double>(forward(more, 8, 0).compute.count()) /
                       static_cast<double>(forward(more_alone, 8, 0).compute.count());
   EXPECT_LT(four, one);
+}
+
+// Selective recomputation in PyTorch: of the 7 products of a Llama layer, wk, wo and w3 run again, with
+// (1,024 + 4,096 + 14,336) of 53,248 columns; attention does not.
+TEST_F(LayerOpsTest, SelectiveRecomputationOfOperations) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  plan.framework = model::Framework::compiled;
+  const double without = backward(plan, 1, 0).flops;
+  plan.recompute = model::Recompute::selective;
+  const double more = backward(plan, 1, 0).flops - without;
+  EXPECT_NEAR(more, 2.0 * plan.tokens() * 4096 * (1024 + 4096 + 14336), 1e-6 * more);
 }
 
 // Full recomputation repeats the forward pass, kernel for kernel.

@@ -67,7 +67,8 @@ class Layers {
   void forward_dense();
   void forward_mixture();
   void backward_layer(bool mixture);
-  void backward_attention();
+  void recompute_operations();
+  void backward_attention(bool mixture);
   void backward_dense();
   void backward_mixture();
   void embedding(bool backward);
@@ -90,6 +91,11 @@ class Layers {
   void routing();
   void sort_arrived();
   [[nodiscard]] double latent_extra(bool backward) const;
+
+  // Selective recomputation in PyTorch, of operations; Megatron's is of attention.
+  [[nodiscard]] bool recomputes_operations(bool mixture) const {
+    return plan_.recompute == model::Recompute::selective && plan_.framework != model::Framework::megatron && !mixture;
+  }
 
   // Calls.
   [[nodiscard]] Call tensor_call(std::string_view what, netsim::Collective collective) const {
@@ -121,6 +127,12 @@ class Layers {
   [[nodiscard]] double layer_weights(bool mixture) const;
 
   [[nodiscard]] double company(bool mixture, bool backward);
+  // Whether the exchange of tokens overlaps with kernels; then its calls start with the layer.
+  [[nodiscard]] bool exchanges_overlap() const {
+    return plan_.overlap_expert && plan_.expert > 1 && plan_.micro_batches > 1;
+  }
+  template <class Body>
+  void beside_exchanges(bool mixture, bool backward, Body body);
   template <class Body>
   void sharded(const Piece& piece, bool backward, Body body);
 
@@ -138,6 +150,7 @@ class Layers {
   bool fp8_ = false;
   bool eager_ = false;
   bool compiled_ = false;
+  double exchange_share_[2] = {-1, -1};  // forward, backward: of a layer's kernels that overlap with its exchanges
 };
 
 }  // namespace weft::workload

@@ -1,5 +1,6 @@
-// Memory of one GPU of the fullest stage: weights, gradients, optimizer states, activations in flight, buffers. If the
-// job does not fit, lists changes that would make it fit.
+// Memory of one GPU of the fullest stage: weights, gradients, optimizer states, activations in flight, buffers, as an
+// estimate with the framework's defaults and as a lower bound. If the job does not fit, lists changes that would make
+// it fit.
 #pragma once
 
 #include <string>
@@ -9,6 +10,9 @@
 #include "workload/training/training_plan.h"
 
 namespace weft::workload {
+
+// What a GPU with `capacity` of the datasheet offers to a program. Datasheets count GiB as GB.
+[[nodiscard]] Bytes usable_memory(Bytes capacity);
 
 // `capacity` as in the datasheet.
 [[nodiscard]] MemoryUse memory_of(const TrainingPlan& plan, Bytes capacity);

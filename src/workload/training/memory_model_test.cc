@@ -1,7 +1,11 @@
 #include "workload/training/memory_model.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/test_places.h"
+#include "workload/training/published_steps.h"
 
 namespace weft::workload {
 namespace {
@@ -86,6 +90,120 @@ TEST(MemoryModel, ShardingDividesMemory) {
   EXPECT_LT(memory_of(plan, capacity).weights, none.weights / 2);
 }
 
+double tensors(const MemoryUse& use) {
+  return static_cast<double>((use.weights + use.gradients + use.optimizer + use.activations).count());
+}
+
+// torch.cuda.memory_allocated at its peak on 8 x B200, Megatron with fp32 gradients: MooreThreads/SimuMax,
+// docs/b200/b200_release_v1.2_summary.md ("real alloc GiB"), 4 micro-batches of 4,096 tokens.
+TEST(MemoryModel, PeaksOfMegatron) {
+  struct Peak {
+    const char* model;
+    std::int64_t layers, tensor, pipeline, expert;
+    double gib;
+  };
+  for (const Peak& peak : {Peak{"llama-3-70b", 12, 1, 2, 1, 66.55}, Peak{"llama-3-70b", 12, 2, 1, 1, 60.68},
+                           Peak{"llama-3-70b", 12, 4, 1, 1, 39.07}, Peak{"llama-3-70b", 12, 8, 1, 1, 28.29},
+                           Peak{"llama-3.1-405b", 4, 1, 2, 1, 87.08}, Peak{"llama-3.1-405b", 4, 2, 1, 1, 81.59},
+                           Peak{"llama-3.1-405b", 4, 4, 1, 1, 52.89}, Peak{"llama-3.1-405b", 4, 8, 1, 1, 38.57},
+                           Peak{"deepseek-v2", 4, 1, 1, 8, 45.63}, Peak{"deepseek-v2", 4, 1, 2, 4, 44.70}}) {
+    TrainingPlan plan;
+    plan.shape = *find_model(peak.model);
+    plan.shape.layers = peak.layers;
+    plan.gpus = 8;
+    plan.tensor = peak.tensor;
+    plan.pipeline = peak.pipeline;
+    plan.expert = peak.expert;
+    plan.data = 8 / (peak.tensor * peak.pipeline);
+    plan.sequence = 4096;
+    plan.sequence_parallel = peak.tensor > 1;
+    plan.micro_batches = 4;
+    plan.fp32_gradients = plan.gradients_given = true;
+    if (plan.data > 1) plan.sharding = model::Sharding::optimizer;
+    const MemoryUse use = memory_of(plan, Bytes(180'000'000'000));
+    const std::string what = fmt::format("{}, tensor {}, pipeline {}", peak.model, peak.tensor, peak.pipeline);
+    EXPECT_NEAR(tensors(use) / (peak.gib * kGib), 1, 0.10) << what;
+    EXPECT_GE(static_cast<double>(use.total.count()), peak.gib * kGib) << what;
+    EXPECT_LE(static_cast<double>(use.least.count()), peak.gib * kGib) << what;
+  }
+}
+
+// torch.cuda.max_memory_allocated of bench/calibration/measure_gpu.py on one H200: bf16 weights and optimizer, one
+// micro-batch.
+TEST(MemoryModel, PeaksMeasuredWithPyTorch) {
+  const Result<std::string> text = read_file(source_dir() + "/bench/calibration/h200_steps.csv");
+  ASSERT_TRUE(text.ok());
+  int rows = 0;
+  for (const std::string_view line : weft::split(text.value(), '\n')) {
+    const std::vector<std::string> fields = published_steps::split(line, ',');
+    if (fields.size() < 16 || fields[0] == "name") continue;
+    TrainingPlan plan;
+    plan.shape =
+        published_steps::shape_of(fmt::format("own hidden={} layers={} heads={} kv_heads={} ffn={} vocab={}", fields[1],
+                                              fields[2], fields[3], fields[4], fields[5], fields[6]));
+    plan.micro_batch = published_steps::whole(fields[7]);
+    plan.sequence = published_steps::whole(fields[8]);
+    plan.framework = fields[9] == "1" ? model::Framework::compiled : model::Framework::eager;
+    plan.recompute = fields[10] == "1" ? model::Recompute::full : model::Recompute::none;
+    plan.bf16_optimizer = true;
+    const MemoryUse use = memory_of(plan, Bytes(141'000'000'000));
+    const double peak = std::stod(fields[15]) * 1e9;
+    EXPECT_NEAR(tensors(use) / peak, 1, 0.20) << fields[0];
+    EXPECT_LE(static_cast<double>(use.least.count()), peak + 0.72e9) << fields[0];
+    ++rows;
+  }
+  EXPECT_EQ(rows, 7);
+}
+
+// torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, tables 1 and 3: memory reserved by PyTorch for Llama 3.1 8B
+// with selective recomputation, 2 x 8,192 tokens per GPU.
+TEST(MemoryModel, PeaksOfTorchTitan) {
+  struct Peak {
+    model::Framework framework;
+    std::int64_t gpus;
+    double gib;
+  };
+  for (const Peak& peak : {Peak{model::Framework::eager, 8, 82.4}, Peak{model::Framework::compiled, 8, 77.0},
+                           Peak{model::Framework::eager, 128, 67.0}, Peak{model::Framework::compiled, 128, 62.0}}) {
+    TrainingPlan plan;
+    plan.shape = *find_model("llama-3.1-8b");
+    plan.gpus = plan.data = peak.gpus;
+    plan.sequence = 8192;
+    plan.micro_batch = 2;
+    plan.framework = peak.framework;
+    plan.recompute = model::Recompute::selective;
+    plan.sharding = model::Sharding::parameters;
+    plan.fp32_gradients = true;
+    const MemoryUse use = memory_of(plan, Bytes(96'000'000'000));
+    EXPECT_NEAR(static_cast<double>(use.total.count()) / (peak.gib * kGib), 1, 0.25) << peak.gpus;
+    EXPECT_LE(static_cast<double>(use.least.count()), peak.gib * kGib) << peak.gpus;
+  }
+}
+
+// 150,109,880,320 bytes on an H200 of 141 GB (cudaMemGetInfo); 81,559 MiB on an H100 of 80 GB (nvidia-smi).
+TEST(MemoryModel, UsableMemoryIsInGib) {
+  EXPECT_NEAR(static_cast<double>(usable_memory(Bytes(141'000'000'000)).count()), 150'109'880'320.0, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(usable_memory(Bytes(80'000'000'000)).count()), 81'559.0 * 1024 * 1024, 0.5e9);
+}
+
+// What the job file leaves open is not certain: gradients in bf16 instead of fp32 are 2 bytes less per parameter.
+TEST(MemoryModel, TheBandDependsOnWhatIsSet) {
+  TrainingPlan plan;
+  plan.shape = *find_model("llama-3.1-8b");
+  plan.gpus = plan.data = 8;
+  plan.sequence = 8192;
+  plan.context = 1;
+  plan.micro_batches = 4;
+  plan.fp32_gradients = true;
+  plan.sharding = model::Sharding::optimizer;
+  const MemoryUse open = memory_of(plan, Bytes(80'000'000'000));
+  plan.gradients_given = true;
+  const MemoryUse set = memory_of(plan, Bytes(80'000'000'000));
+  EXPECT_EQ(open.total, set.total);
+  EXPECT_NEAR(static_cast<double>((set.least - open.least).count()), 2 * total_parameters(plan.shape), 1e6);
+  EXPECT_LT(set.least, set.total);
+}
+
 TEST(MemoryModel, SuggestedChangesFit) {
   TrainingPlan plan;
   plan.shape = *find_model("llama-3.1-70b");
@@ -98,7 +216,7 @@ TEST(MemoryModel, SuggestedChangesFit) {
   plan.fp32_gradients = true;
   plan.sharding = model::Sharding::optimizer;
   const Bytes capacity(80'000'000'000);
-  ASSERT_GT(memory_of(plan, capacity).total, capacity);
+  ASSERT_GT(memory_of(plan, capacity).total, usable_memory(capacity));
   const std::vector<std::string> ways = what_would_fit(plan, capacity);
   ASSERT_THAT(ways, Not(IsEmpty()));
   // 70.6 billion parameters over 4 x 16 GPUs: at 18 bytes each, fully sharded, they are 20 GB of the 80.

@@ -158,15 +158,19 @@ inline std::vector<PublishedSteps> read_published_steps(const std::string& path)
 // A server with 8 of these GPUs and one NIC per GPU, as in the published clusters.
 class PublishedMachine {
  public:
-  // "h100-sxm", or "h100-sxm bandwidth=2.4" (TB/s) for a variant.
+  // "h100-sxm", or "h100-sxm memory=96 bandwidth=2.4" (GB, TB/s) for a variant.
   explicit PublishedMachine(const std::string& gpu) : catalog_(model::Catalog::built_in(sources_, diagnostics_)) {
     const std::vector<std::string> words = published_steps::split(gpu, ' ');
     const model::GpuModel* model = catalog_.gpu(words.front());
     CHECK(model != nullptr, "the catalog has the GPU of every published table");
     gpu_ = *model;
-    if (words.size() > 1) {
-      const double rate = std::stod(words[1].substr(words[1].find('=') + 1)) * 1e12;
-      gpu_.memory_bandwidth.value.per_second = Bytes(std::llround(rate));
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const double value = std::stod(words[i].substr(words[i].find('=') + 1));
+      if (words[i].starts_with("memory=")) {
+        gpu_.memory.value = Bytes(std::llround(value * 1e9));
+      } else {
+        gpu_.memory_bandwidth.value.per_second = Bytes(std::llround(value * 1e12));
+      }
     }
     nccl_.architecture = gpu_.architecture.value;
     nccl_.nvlink = model::ByteRate{Bytes(gpu_.nvlink_bandwidth.value.per_second.count() / 2)};

@@ -46,6 +46,7 @@ class StepWalk {
 
   void recomputing(bool on) { again_ = on; }
   void slow_down(double factor) { slow_ = factor; }
+  [[nodiscard]] double slowness() const { return slow_; }
 
   [[nodiscard]] PieceTimes finish();
 

@@ -64,6 +64,10 @@ class Planner {
     plan_.tensor = p.tensor.value;
     plan_.pipeline = p.pipeline.value;
     plan_.interleave = p.interleave.value;
+    plan_.first_stage_layers = p.first_stage_layers.has_value() ? p.first_stage_layers.value : 0;
+    plan_.last_stage_layers = p.last_stage_layers.has_value() ? p.last_stage_layers.value : 0;
+    plan_.account_for_embedding = p.account_for_embedding.value;
+    plan_.account_for_loss = p.account_for_loss.value;
     plan_.context = p.context.value;
     plan_.expert = p.expert.value;
     plan_.context_exchange = p.context_exchange.value;
@@ -147,7 +151,10 @@ class Planner {
     plan_.sharding = training_.sharding.has_value()               ? training_.sharding.value
                      : megatron && plan_.data * plan_.context > 1 ? model::Sharding::optimizer
                                                                   : model::Sharding::none;
-    plan_.fp32_gradients = training_.fp32_gradients.has_value() ? training_.fp32_gradients.value : megatron;
+    // Megatron-LM accumulates in fp32 unless told otherwise (--grad-reduce-in-bf16); in PyTorch gradients have the
+    // precision of the optimizer's weights (TorchTitan's mixed_precision_reduce and Composer's DEFAULT are fp32).
+    plan_.gradients_given = training_.fp32_gradients.has_value();
+    plan_.fp32_gradients = plan_.gradients_given ? training_.fp32_gradients.value : !plan_.bf16_optimizer;
     const model::OverlapSpec& overlap = training_.overlap.value;
     const auto habit = [](const model::Sourced<bool>& given, bool usual) {
       return given.has_value() ? given.value : usual;
@@ -180,15 +187,66 @@ class Planner {
     }
   }
 
+  [[nodiscard]] bool uneven() const {
+    return plan_.account_for_embedding || plan_.account_for_loss || plan_.first_stage_layers > 0 ||
+           plan_.last_stage_layers > 0;
+  }
+
+  // The same splits as in Megatron-LM (get_num_layers_to_build).
+  void split_fits() {
+    const model::ParallelSpec& p = training_.parallel.value;
+    const bool accounted = plan_.account_for_embedding || plan_.account_for_loss;
+    const bool by_stage = plan_.first_stage_layers > 0 || plan_.last_stage_layers > 0;
+    if (accounted && by_stage) {
+      error(p.place, "account_for_embedding and account_for_loss exclude first_stage_layers and last_stage_layers",
+            "use one of the two ways to split the layers");
+      return;
+    }
+    const std::int64_t chunks = plan_.pipeline * plan_.interleave;
+    if (accounted) {
+      const std::int64_t total =
+          plan_.shape.layers + (plan_.account_for_embedding ? 1 : 0) + (plan_.account_for_loss ? 1 : 0);
+      if (total % chunks == 0) return;
+      error(p.pipeline.place,
+            fmt::format("{} layers, embedding and output layer included, do not divide into {} chunks", total, chunks),
+            "pipeline x interleave must divide them");
+      return;
+    }
+    stages_fit();
+  }
+
+  void stages_fit() {
+    const model::ParallelSpec& p = training_.parallel.value;
+    const std::int64_t given = (plan_.first_stage_layers > 0 ? 1 : 0) + (plan_.last_stage_layers > 0 ? 1 : 0);
+    const std::int64_t others = plan_.pipeline - given;
+    const std::int64_t rest = plan_.shape.layers - plan_.first_stage_layers - plan_.last_stage_layers;
+    const bool divided = others > 0 ? rest > 0 && rest % others == 0 : others == 0 && rest == 0;
+    if (!divided) {
+      error(p.place, fmt::format("{} layers remain for {} other stages", rest, others),
+            "first_stage_layers and last_stage_layers must leave a multiple of the other stages");
+      return;
+    }
+    for (const std::int64_t layers :
+         {plan_.first_stage_layers, plan_.last_stage_layers, others > 0 ? rest / others : std::int64_t{0}}) {
+      if (layers % plan_.interleave == 0) continue;
+      divides(plan_.interleave, layers, p.interleave, "layers of a stage");
+      return;
+    }
+  }
+
   void model_fits() {
     const model::ParallelSpec& p = training_.parallel.value;
     const ModelShape& shape = plan_.shape;
     const std::int64_t chunks = plan_.pipeline * plan_.interleave;
-    if (chunks > shape.layers) {
+    // The chunks of the embedding and of the output layer may have no layer of the decoder.
+    if (chunks > shape.layers + 2) {
       error(p.pipeline.place, fmt::format("{} layers cannot fill {} chunks", shape.layers, chunks),
-            fmt::format("pipeline x interleave must be at most {}", shape.layers));
+            fmt::format("pipeline x interleave must be at most {}: the first and last chunks may be empty",
+                        shape.layers + 2));
     }
-    if (plan_.interleave > 1 && shape.layers % chunks != 0 && shape.layers % plan_.pipeline == 0) {
+    if (uneven()) {
+      split_fits();
+    } else if (plan_.interleave > 1 && shape.layers % chunks != 0 && shape.layers % plan_.pipeline == 0) {
       divides(plan_.interleave, shape.layers / plan_.pipeline, p.interleave, "layers of a stage");
     }
     if (!shape.mixture()) {
@@ -218,11 +276,34 @@ class Planner {
 
 std::vector<std::int64_t> TrainingPlan::chunk_layers() const {
   const std::int64_t chunks = pipeline * interleave;
+  if (account_for_embedding || account_for_loss) {
+    const std::int64_t ends = (account_for_embedding ? 1 : 0) + (account_for_loss ? 1 : 0);
+    std::vector<std::int64_t> even(static_cast<std::size_t>(chunks), (shape.layers + ends) / chunks);
+    if (account_for_embedding) --even.front();
+    if (account_for_loss) --even.back();
+    return even;
+  }
+  if (first_stage_layers > 0 || last_stage_layers > 0) return chunks_by_stage();
   std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), shape.layers / chunks);
   std::int64_t left = shape.layers % chunks;
   // If the layers do not divide evenly, the chunks in the middle get one more than those at the ends.
   const std::int64_t first = (chunks - left) / 2;
   for (std::int64_t i = 0; i < left; ++i) ++layers[static_cast<std::size_t>(first + i)];
+  return layers;
+}
+
+// The first and last stages have the layers that the job sets; the others share the rest.
+std::vector<std::int64_t> TrainingPlan::chunks_by_stage() const {
+  const std::int64_t others = pipeline - (first_stage_layers > 0 ? 1 : 0) - (last_stage_layers > 0 ? 1 : 0);
+  const std::int64_t rest = shape.layers - first_stage_layers - last_stage_layers;
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(pipeline * interleave));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::int64_t stage = static_cast<std::int64_t>(i) % pipeline;
+    std::int64_t own = others > 0 ? rest / others : 0;
+    if (stage == 0 && first_stage_layers > 0) own = first_stage_layers;
+    if (stage + 1 == pipeline && last_stage_layers > 0) own = last_stage_layers;
+    layers[i] = own / interleave;
+  }
   return layers;
 }
 

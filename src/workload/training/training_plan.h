@@ -21,6 +21,10 @@ struct TrainingPlan {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t interleave = 1;
+  std::int64_t first_stage_layers = 0;  // 0: as the others
+  std::int64_t last_stage_layers = 0;
+  bool account_for_embedding = false;  // the embedding counts as a layer of the first chunk
+  bool account_for_loss = false;       // the output layer counts as a layer of the last chunk
   std::int64_t context = 1;
   std::int64_t expert = 1;
   std::int64_t expert_tensor = 1;
@@ -37,6 +41,7 @@ struct TrainingPlan {
   bool overlap_pipeline = false;
   bool overlap_expert = false;
   bool fp32_gradients = false;
+  bool gradients_given = false;  // the job file sets fp32_gradients
   bool bf16_optimizer = false;
   std::int64_t sequence = 0;
   std::int64_t micro_batch = 1;
@@ -49,9 +54,14 @@ struct TrainingPlan {
     return static_cast<double>(micro_batch * sequence) / static_cast<double>(context);
   }
   [[nodiscard]] double gradient_bytes() const { return fp32_gradients ? 4 : 2; }
-  // Layers per chunk, by global chunk number (stage = number % pipeline); if they do not divide evenly, the first and
-  // last chunks, which also hold the embedding and the head, get fewer.
+  // Transformer Engine's FP8 kernels, which keep inputs and weights in FP8.
+  [[nodiscard]] bool fp8_kernels() const {
+    return precision == model::Precision::fp8 && framework == model::Framework::megatron;
+  }
+  // Layers per chunk, by global chunk number (stage = number % pipeline). If they do not divide evenly and the job does
+  // not say how to split them, the first and last chunks, which also hold the embedding and the head, get fewer.
   [[nodiscard]] std::vector<std::int64_t> chunk_layers() const;
+  [[nodiscard]] std::vector<std::int64_t> chunks_by_stage() const;
 
   [[nodiscard]] OpGroup tensor_group() const;
   [[nodiscard]] OpGroup context_group() const;

@@ -1,0 +1,106 @@
+#include "workload/training/training_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/test_places.h"
+#include "base/yaml.h"
+#include "model/load.h"
+
+namespace weft::workload {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TrainingPlan plan_of(std::int64_t layers, std::int64_t pipeline, std::int64_t interleave) {
+  TrainingPlan plan;
+  plan.shape.layers = layers;
+  plan.pipeline = pipeline;
+  plan.interleave = interleave;
+  return plan;
+}
+
+// NVIDIA's recipe for Llama 3.1 405B: 126 layers, embedding and output layer on 8 stages of 8 chunks, 128 / 64 = 2 each
+// (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split).
+TEST(TrainingPlan, EmbeddingAndLossCountAsLayers) {
+  TrainingPlan plan = plan_of(126, 8, 8);
+  plan.account_for_embedding = plan.account_for_loss = true;
+  std::vector<std::int64_t> layers = plan.chunk_layers();
+  ASSERT_EQ(layers.size(), 64U);
+  EXPECT_EQ(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}), 126);
+  EXPECT_EQ(layers.front(), 1);
+  EXPECT_EQ(layers.back(), 1);
+  layers.erase(layers.begin());
+  layers.pop_back();
+  EXPECT_THAT(layers, Each(2));
+  // The same model cut to 30 layers on 4 stages of 8 chunks: embedding and output layer have chunks of their own.
+  plan = plan_of(30, 4, 8);
+  plan.account_for_embedding = plan.account_for_loss = true;
+  EXPECT_EQ(plan.chunk_layers().front(), 0);
+  EXPECT_EQ(plan.chunk_layers().back(), 0);
+  EXPECT_EQ(plan.chunk_layers()[1], 1);
+  EXPECT_EQ(plan_of(30, 4, 8).chunk_layers(), plan.chunk_layers());  // and by default
+  plan = plan_of(31, 4, 1);
+  plan.account_for_embedding = true;
+  EXPECT_THAT(plan.chunk_layers(), ElementsAre(7, 8, 8, 8));
+}
+
+// DeepSeek-V3's 61 layers on 16 stages: 4, then 14 x 4, then 1.
+TEST(TrainingPlan, LayersOfTheFirstAndLastStage) {
+  TrainingPlan plan = plan_of(61, 16, 1);
+  plan.first_stage_layers = 4;
+  plan.last_stage_layers = 1;
+  const std::vector<std::int64_t> layers = plan.chunk_layers();
+  EXPECT_EQ(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}), 61);
+  EXPECT_EQ(layers.front(), 4);
+  EXPECT_EQ(layers[7], 4);
+  EXPECT_EQ(layers.back(), 1);
+  plan = plan_of(22, 4, 2);
+  plan.first_stage_layers = 4;
+  EXPECT_THAT(plan.chunk_layers(), ElementsAre(2, 3, 3, 3, 2, 3, 3, 3));
+}
+
+class SplitTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { loaded_ = model::load_cluster(source_dir() + "/examples/pod32.yaml", {}); }
+  static void TearDownTestSuite() { loaded_.reset(); }
+
+  // The first error of a job with 4 stages; empty if it is accepted.
+  static std::string problem(const std::string& layers, const std::string& parallel) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const FileId file = sources.add(
+        "job.yaml",
+        "job: 1\nname: split\npool: train\nnodes: 4\ncommand: [train.py]\ntraining:\n  model: llama-3.1-8b\n"
+        "  global_batch: 64\n  dimensions: {layers: " +
+            layers + "}\n  parallel: {pipeline: 4, " + parallel + "}\n");
+    const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
+    std::optional<model::JobSpec> job = model::read_job(root.value(), diagnostics);
+    if (job) model::resolve(*job, *loaded_->cluster, diagnostics);
+    if (!diagnostics.has_errors()) (void)plan_training(*job, *loaded_->cluster, diagnostics);
+    return diagnostics.has_errors() ? diagnostics.sorted().front().message : "";
+  }
+
+  static std::unique_ptr<model::Loaded> loaded_;
+};
+std::unique_ptr<model::Loaded> SplitTest::loaded_;
+
+TEST_F(SplitTest, AcceptsWhatMegatronAccepts) {
+  EXPECT_EQ(problem("30", "account_for_embedding: true, account_for_loss: true"), "");
+  EXPECT_EQ(problem("30", "interleave: 8, account_for_embedding: true, account_for_loss: true"), "");
+  EXPECT_EQ(problem("30", "interleave: 8"), "");
+  EXPECT_EQ(problem("30", "first_stage_layers: 6, last_stage_layers: 4"), "");
+  EXPECT_THAT(problem("30", "account_for_loss: true"), HasSubstr("31 layers"));
+  EXPECT_THAT(problem("30", "first_stage_layers: 6, last_stage_layers: 5"), HasSubstr("19 layers remain for 2"));
+  EXPECT_THAT(problem("30", "first_stage_layers: 30"), HasSubstr("0 layers remain"));
+  EXPECT_THAT(problem("32", "interleave: 2, first_stage_layers: 5"), HasSubstr("does not divide 5"));
+  EXPECT_THAT(problem("30", "first_stage_layers: 6, account_for_loss: true"), HasSubstr("exclude"));
+  EXPECT_THAT(problem("30", "interleave: 9"), HasSubstr("cannot fill 36 chunks"));
+}
+
+}  // namespace
+}  // namespace weft::workload
