@@ -94,28 +94,24 @@ std::vector<Keys> jobs() {
   return {pipeline, uneven, heavy_reads, mixture, latent, custom, small, in_order};
 }
 
+// pod32 with a second volume of each purpose, one of the two systems with files.
+std::string cluster_text() {
+  std::string text = read_file(source_dir() + "/examples/pod32.yaml").value();
+  const auto edit = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+  };
+  const std::string datasets = "      - {name: datasets,";
+  const std::string checkpoints = "      - {name: checkpoints,";
+  edit(datasets, "      - {name: copies, purpose: checkpoint, size: 100TB}\n" + datasets);
+  edit(checkpoints, "      - {name: images, purpose: dataset, size: 100TB}\n" + checkpoints);
+  edit("  - name: archive\n    kind: nvmeof", "  - name: archive\n    kind: nfs");
+  return text;
+}
+
 class JobKeysTest : public ::testing::Test {
  protected:
-  // pod32 with a second volume of each purpose, one of the two systems with files.
-  static void SetUpTestSuite() {
-    const Result<std::string> text = read_file(source_dir() + "/examples/pod32.yaml");
-    ASSERT_TRUE(text.ok());
-    std::string changed = text.value();
-    for (const auto& [before, volume] :
-         {std::pair("      - {name: datasets,", "      - {name: copies, purpose: checkpoint, size: 100TB}\n"),
-          std::pair("      - {name: checkpoints,", "      - {name: images, purpose: dataset, size: 100TB}\n")}) {
-      const std::size_t at = changed.find(before);
-      ASSERT_NE(at, std::string::npos);
-      changed.insert(at, volume);
-    }
-    const std::string archive = "  - name: archive\n    kind: nvmeof";
-    const std::size_t at = changed.find(archive);
-    ASSERT_NE(at, std::string::npos);
-    changed.replace(at, archive.size(), "  - name: archive\n    kind: nfs");  // with files
-    loaded_ = model::load_cluster_text("pod32.yaml", changed, {});
-  }
-  static void TearDownTestSuite() { loaded_.reset(); }
-
   // All figures of the job's timeline; empty if it is refused.
   static std::string outcome(const Keys& training) {
     Sources sources;
@@ -127,22 +123,25 @@ class JobKeysTest : public ::testing::Test {
     if (!root) return {};
     std::optional<model::JobSpec> job = model::read_job(*root, diagnostics);
     if (!job) return {};
-    model::resolve(*job, *loaded_->cluster, diagnostics);
+    model::resolve(*job, cluster(), diagnostics);
     if (diagnostics.has_errors()) return {};
     LifeOptions options;
     options.what_ifs = options.timeline = options.heat_maps = false;
     options.iterations = 1;
     options.memory = MemoryCheck::ignore;
-    const std::optional<LifeResult> life = play_life(*loaded_->cluster, *job, options, diagnostics);
+    const std::optional<LifeResult> life = play_life(cluster(), *job, options, diagnostics);
     if (!life) return {};
     OutputStyle style;
     style.format = OutputFormat::json;
     return write(life_document(*life), style);
   }
 
-  static std::unique_ptr<model::Loaded> loaded_;
+ private:
+  static const model::Cluster& cluster() {
+    static const std::unique_ptr<model::Loaded> loaded = model::load_cluster_text("pod32.yaml", cluster_text(), {});
+    return *loaded->cluster;
+  }
 };
-std::unique_ptr<model::Loaded> JobKeysTest::loaded_;
 
 bool has_effect(const Key& key, const std::function<std::string(const Keys&)>& outcome) {
   // A wrong number of replicas is refused, so only one value is left. Where layers and output layer divide, the default
@@ -162,7 +161,6 @@ bool has_effect(const Key& key, const std::function<std::string(const Keys&)>& o
 }
 
 TEST_F(JobKeysTest, EveryKeyHasAnEffect) {
-  ASSERT_NE(loaded_->cluster, nullptr);
   for (const Keys& job : jobs()) EXPECT_FALSE(outcome(job).empty()) << flow_text(job);
   std::vector<Key> keys;
   collect(model::schema_of<model::TrainingSpec>(), "", keys);

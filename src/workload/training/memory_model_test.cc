@@ -148,7 +148,7 @@ TEST(MemoryModel, PeaksMeasuredWithPyTorch) {
     plan.bf16_optimizer = true;
     const MemoryUse use = memory_of(plan, Bytes(141'000'000'000));
     const double peak = std::stod(fields[15]) * 1e9;
-    EXPECT_NEAR(tensors(use) / peak, 1, 0.20) << fields[0];
+    EXPECT_NEAR(tensors(use) / peak, 1, 0.12) << fields[0];
     EXPECT_LE(static_cast<double>(use.least.count()), peak + 0.72e9) << fields[0];
     ++rows;
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
 
 #include "base/test_places.h"
@@ -66,9 +67,6 @@ TEST(TrainingPlan, LayersOfTheFirstAndLastStage) {
 
 class SplitTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { loaded_ = model::load_cluster(source_dir() + "/examples/pod32.yaml", {}); }
-  static void TearDownTestSuite() { loaded_.reset(); }
-
   // The first error of a job with 4 stages; empty if it is accepted.
   static std::string problem(const std::string& layers, const std::string& parallel) {
     Sources sources;
@@ -80,14 +78,17 @@ class SplitTest : public ::testing::Test {
             layers + "}\n  parallel: {pipeline: 4, " + parallel + "}\n");
     const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
     std::optional<model::JobSpec> job = model::read_job(root.value(), diagnostics);
-    if (job) model::resolve(*job, *loaded_->cluster, diagnostics);
-    if (!diagnostics.has_errors()) (void)plan_training(*job, *loaded_->cluster, diagnostics);
+    if (job) model::resolve(*job, cluster(), diagnostics);
+    if (!diagnostics.has_errors()) (void)plan_training(*job, cluster(), diagnostics);
     return diagnostics.has_errors() ? diagnostics.sorted().front().message : "";
   }
 
-  static std::unique_ptr<model::Loaded> loaded_;
+ private:
+  static const model::Cluster& cluster() {
+    static const std::unique_ptr<model::Loaded> loaded = model::load_cluster(source_dir() + "/examples/pod32.yaml", {});
+    return *loaded->cluster;
+  }
 };
-std::unique_ptr<model::Loaded> SplitTest::loaded_;
 
 TEST_F(SplitTest, AcceptsWhatMegatronAccepts) {
   EXPECT_EQ(problem("30", "account_for_embedding: true, account_for_loss: true"), "");
