@@ -37,11 +37,16 @@ void read_life_figures(OptionReader& reader, workload::LifeOptions& options) {
 
 }  // namespace
 
-std::vector<Option> life_run_options() {
-  std::vector<Option> options = sim_run_options("flow up to 4,096 GPUs, else analytic");
+std::vector<Option> backend_run_options(const std::string& fidelity) {
+  std::vector<Option> options = sim_run_options(fidelity);
   for (const std::vector<Option>& more : {sim_detail_options(), sim_fault_options()}) {
     options.insert(options.end(), more.begin(), more.end());
   }
+  return options;
+}
+
+std::vector<Option> life_run_options() {
+  std::vector<Option> options = backend_run_options("flow up to 4,096 GPUs, else analytic");
   options.push_back(
       {.name = "iterations", .value = "N", .help = "iterations for the tail of the step time", .fallback = "1000"});
   options.push_back({.name = "memory",
@@ -78,6 +83,11 @@ bool read_life_texts(const std::string& cluster_path, std::string cluster_text, 
 }
 
 void read_life_options(OptionReader& reader, const model::Cluster& cluster, LifeRequest& request) {
+  read_backend_options(reader, cluster, request);
+  read_life_figures(reader, request.options);
+}
+
+void read_backend_options(OptionReader& reader, const model::Cluster& cluster, LifeRequest& request) {
   SimSetup setup;
   apply_cluster(cluster, model::FabricKind::backend, setup);
   read_sim_options(reader, netsim::Fidelity::flow, setup);
@@ -94,7 +104,7 @@ void read_life_options(OptionReader& reader, const model::Cluster& cluster, Life
   const auto given = [&](const char* option) { return !reader.arguments().values(option).empty(); };
   if (!given("fail") && !given("restore") && !given("errors") && !given("link-mtu") && !given("slow") &&
       !given("storm"))
-    return read_life_figures(reader, options);
+    return;
   options.faults = [&arguments = reader.arguments()](netsim::Network& network,
                                                      netsim::SimOptions& simulation) -> Status {
     OptionReader faults(arguments);
@@ -102,7 +112,6 @@ void read_life_options(OptionReader& reader, const model::Cluster& cluster, Life
     if (faults.ok()) return {};
     return Error{ErrorCode::invalid_input, faults.problem(), {}};
   };
-  read_life_figures(reader, options);
 }
 
 std::optional<workload::LifeResult> play_with_progress(Context& context, LifeInput& input,

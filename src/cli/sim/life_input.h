@@ -19,6 +19,8 @@ struct LifeInput {
 };
 
 [[nodiscard]] std::vector<Option> life_run_options();
+// Those of them that concern the backend; `fidelity` is the one without --fidelity.
+[[nodiscard]] std::vector<Option> backend_run_options(const std::string& fidelity);
 
 // Reads both files and reports their problems. Returns the exit code if they cannot be used.
 [[nodiscard]] std::optional<Exit> open_life(Context& context, const std::string& cluster, const std::string& job,
@@ -35,6 +37,7 @@ struct LifeRequest {
 };
 // Problems stay in the reader. The cluster's backend settings apply unless an option overrides them.
 void read_life_options(OptionReader& reader, const model::Cluster& cluster, LifeRequest& request);
+void read_backend_options(OptionReader& reader, const model::Cluster& cluster, LifeRequest& request);
 
 // Simulates with progress on standard error. Empty on failure, after reporting why.
 [[nodiscard]] std::optional<workload::LifeResult> play_with_progress(Context& context, LifeInput& input,

@@ -25,7 +25,7 @@ Exit run_nccl(Context& context) {
   if (!context.report(*loaded)) return Exit::usage;
   OptionReader reader(context.arguments());
   LifeRequest run;
-  read_life_options(reader, *loaded->cluster, run);
+  read_backend_options(reader, *loaded->cluster, run);
   workload::NcclSweepRequest request;
   request.pool = context.arguments().value("pool");
   request.operation = operation_named(context.arguments().value("op"));
@@ -79,9 +79,7 @@ Command sim_nccl_command() {
                      {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "8"},
                      {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "16GiB"},
                      {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"}};
-  for (const Option& option : life_run_options()) {
-    if (option.name != "memory") command.options.push_back(option);  // there is no job
-  }
+  for (const Option& option : backend_run_options("analytic")) command.options.push_back(option);
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_nccl;
   return command;

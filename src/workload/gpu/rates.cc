@@ -36,11 +36,13 @@ struct ArchitectureScale {
   std::string_view architecture;
   double matrix;
   double cap;
+  double processors;  // streaming multiprocessors, or compute units
 };
-constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0},
-                             ArchitectureScale{"blackwell", 0.725, kPowerCap},
-                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap},
-                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap}};
+constexpr double kH200Processors = 132;
+constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0, 108},
+                             ArchitectureScale{"blackwell", 0.725, kPowerCap, 148},
+                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap, 160},
+                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap, 304}};
 
 // FP8 products reach 1,290 of 1,979 TFLOP/s where bf16 ones of the same shapes reach 680 of 989: measured on an H200
 // over 49 shapes (bench/calibration/measure_gpu.py).
@@ -91,7 +93,22 @@ double product_rate(const Product& shape) {
   return mix(m, plane(m.low), plane(m.high));
 }
 
-double attention_rate(const AttentionShape& shape, std::span<const double> table) {
+// Part of the processors that works on average. A fused kernel gives each processor a tile of 128 queries of one head
+// and lets it walk over the keys. Under a causal mask the last tile is the longest: nothing ends before it, and forward
+// kernels end with half of such a tile on few processors; backward ones start the longest first. Timed on an H200 for 1
+// to 128 heads and 512 to 131,072 tokens (bench/calibration/h200_attention.csv): one head of 16,384 tokens takes twice
+// as long as one of 8,192, with 64 and 128 tiles for 132 processors.
+double busy_share(const AttentionShape& shape, double processors, bool backward) {
+  // Ranks that share a sequence walk over its keys in pieces as long as their own.
+  const double longest = std::max(1.0, std::ceil(std::min(shape.keys, shape.queries) / kTile));
+  const double tiles = std::max(1.0, shape.batch_heads * std::ceil(shape.queries / kTile));
+  if (!shape.causal) return tiles / (std::ceil(tiles / processors) * processors);
+  const double even = tiles * (longest + 1) / 2 / processors;
+  return even / std::max(longest, even + (backward ? 0 : longest / 2));
+}
+
+// The measured surface covers shapes that fill the GPU; others follow from how much of it they use.
+double attention_rate(const AttentionShape& shape, std::span<const double> table, double processors, bool backward) {
   // The mean of the head's two widths is used; the rate is interpolated between 64 and 128 and clamped outside.
   const Between width = place(kAttentionDims, (shape.key_width + shape.value_width) / 2);
   const Between heads = place(kAttentionHeads, shape.batch_heads);
@@ -104,10 +121,11 @@ double attention_rate(const AttentionShape& shape, std::span<const double> table
   };
   const auto plane = [&](std::size_t i) { return mix(heads, line(i, heads.low), line(i, heads.high)); };
   double rate = mix(width, plane(width.low), plane(width.high));
-  // Fewer heads or shorter sequences than measured leave processors idle in proportion.
-  rate *= std::min(1.0, shape.batch_heads / kAttentionHeads.front());
-  rate *= std::min(1.0, shape.queries / kAttentionLengths.front());
-  return rate;
+  AttentionShape measured = shape;
+  measured.batch_heads = std::clamp(shape.batch_heads, kAttentionHeads.front(), kAttentionHeads.back());
+  measured.queries = measured.keys = std::clamp(shape.queries, kAttentionLengths.front(), kAttentionLengths.back());
+  measured.causal = true;
+  return rate * busy_share(shape, processors, backward) / busy_share(measured, kH200Processors, backward);
 }
 
 double rate_of(const model::GpuModel& gpu, std::string_view kind) {
@@ -125,12 +143,13 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   rates.peak_fp8_ = rate_of(gpu, "fp8");
   if (rates.peak_bf16_ <= 0)
     return Error{ErrorCode::not_found, fmt::format("the catalog has no bf16 rate for {}", gpu.id->text), {}};
-  ArchitectureScale scale{"hopper", 1, kPowerCap};
+  ArchitectureScale scale{"hopper", 1, kPowerCap, kH200Processors};
   for (const ArchitectureScale& known : kScales) {
     if (known.architecture == gpu.architecture.value) scale = known;
   }
   rates.attention_scale_ = rates.matrix_scale_ = scale.matrix * rates.peak_bf16_ / kH200Peak;
   rates.power_cap_ = scale.cap;
+  rates.processors_ = scale.processors;
   const auto bandwidth = static_cast<double>(gpu.memory_bandwidth.value.per_second.count());
   rates.memory_rate_ = bandwidth * kStreamShare;
   rates.optimizer_rate_ = bandwidth * kOptimizerShare;
@@ -162,13 +181,13 @@ double GpuRates::product(const Product& shape, model::Precision precision) const
 }
 
 double GpuRates::attention_forward(const AttentionShape& shape) const {
-  const double burst = shape.flops() / (attention_rate(shape, kAttentionForwardTflops) * 1e12 * attention_scale_);
+  const double burst = shape.flops() / (attention_rate(shape, kAttentionForwardTflops, processors_, false) * 1e12 * attention_scale_);
   return burst * (power_cap_ > 0 ? kLoadedForward : 1) + kKernelGap;
 }
 
 double GpuRates::attention_backward(const AttentionShape& shape) const {
   const double burst =
-      2.5 * shape.flops() / (attention_rate(shape, kAttentionBackwardTflops) * 1e12 * attention_scale_);
+      2.5 * shape.flops() / (attention_rate(shape, kAttentionBackwardTflops, processors_, true) * 1e12 * attention_scale_);
   return burst * (power_cap_ > 0 ? kLoadedBackward : 1) + kKernelGap;
 }
 

@@ -65,6 +65,7 @@ class GpuRates {
   double matrix_scale_ = 1;  // from the surfaces' rates to this GPU's, bf16
   double power_cap_ = 0;     // on the surface: operations/s that products sustain at the power limit; 0: unknown
   double attention_scale_ = 1;
+  double processors_ = 132;
   double memory_rate_ = 0;     // bytes/s that a fused kernel reaches
   double optimizer_rate_ = 0;  // bytes/s, states in fp32
   double bf16_optimizer_rate_ = 0;
