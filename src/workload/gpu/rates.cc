@@ -181,13 +181,14 @@ double GpuRates::product(const Product& shape, model::Precision precision) const
 }
 
 double GpuRates::attention_forward(const AttentionShape& shape) const {
-  const double burst = shape.flops() / (attention_rate(shape, kAttentionForwardTflops, processors_, false) * 1e12 * attention_scale_);
+  const double burst =
+      shape.flops() / (attention_rate(shape, kAttentionForwardTflops, processors_, false) * 1e12 * attention_scale_);
   return burst * (power_cap_ > 0 ? kLoadedForward : 1) + kKernelGap;
 }
 
 double GpuRates::attention_backward(const AttentionShape& shape) const {
-  const double burst =
-      2.5 * shape.flops() / (attention_rate(shape, kAttentionBackwardTflops, processors_, true) * 1e12 * attention_scale_);
+  const double burst = 2.5 * shape.flops() /
+                       (attention_rate(shape, kAttentionBackwardTflops, processors_, true) * 1e12 * attention_scale_);
   return burst * (power_cap_ > 0 ? kLoadedBackward : 1) + kKernelGap;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/document.h"
-#include "workload/result/life.h"
+#include "workload/result/fault_outcome.h"
 
 namespace weft::workload {
 

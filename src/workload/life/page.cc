@@ -170,7 +170,8 @@ class PageWriter {
         escaped(life_.job), escaped(life_.cluster), escaped(life_.model), escaped(format_count(life_.parameters)),
         group_digits(life_.gpus), group_digits(life_.servers), escaped(life_.layout), group_digits(life_.global_batch),
         group_digits(life_.sequence));
-    tile(format_time(life_.step), "a step", fmt::format("{} micro-batches", group_digits(life_.micro_batches)));
+    tile(format_time(life_.step), "a step, without checkpoints",
+         plural(life_.micro_batches, "micro-batch", "micro-batches"));
     tile(format_number(life_.tokens_per_second), "tokens/s",
          life_.gpus > 0 ? format_number(life_.tokens_per_second / life_.gpus) + " per GPU" : std::string());
     tile(format_percent(life_.mfu), "MFU", fmt::format("{:.0f} TFLOP/s per GPU", life_.tflops_per_gpu));

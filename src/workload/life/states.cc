@@ -203,8 +203,12 @@ class Iteration {
       for (const Medium medium : {Medium::backend, Medium::storage, Medium::frontend, Medium::oob, Medium::nvlink}) {
         if (one.use[static_cast<std::size_t>(medium)].mean < kDark) one.dark.push_back(medium);
       }
-      if (number == 4 && one.use[static_cast<std::size_t>(Medium::backend)].bytes == Bytes(0))
-        one.main = Medium::nvlink;
+      // A state is about the network that it is known for, unless this job leaves it dark.
+      const auto mean = [&](Medium medium) { return one.use[static_cast<std::size_t>(medium)].mean; };
+      if (mean(one.main) >= kDark) continue;
+      for (const Medium medium : {Medium::backend, Medium::storage, Medium::frontend, Medium::nvlink}) {
+        if (mean(medium) > mean(one.main)) one.main = medium;
+      }
     }
     // The backend is dark while no call of the slowest stage uses it.
     double busy = 0;

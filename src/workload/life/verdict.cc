@@ -103,17 +103,18 @@ void Adviser::say_what_bounds() {
   }
   Verdict& verdict = life_.verdict;
   const double compute = share(p.compute, life_);
+  const std::string step =
+      fmt::format("a step ({:.3f} s{})", seconds_of(p.step), p.checkpoint > SimTime(0) ? " with checkpoints" : "");
   if (compute >= 0.5 && share(worst->time, life_) < 0.15) {
     verdict.bound_by = "compute";
     verdict.because = fmt::format(
-        "kernels run {:.1f} % of a step of {:.3f} s at {:.1f} % of the GPU's peak; the largest other part is {} with "
-        "{:.1f} %",
-        100 * compute, seconds_of(p.step), 100 * life_.mfu, worst->name, 100 * share(worst->time, life_));
+        "kernels run {:.1f} % of {} at {:.1f} % of the GPU's peak; the largest other part is {} with {:.1f} %",
+        100 * compute, step, 100 * life_.mfu, worst->name, 100 * share(worst->time, life_));
     return;
   }
   verdict.bound_by = worst->name;
-  verdict.because = fmt::format("{:.1f} % of a step of {:.3f} s goes to {}; kernels run {:.1f} % of it",
-                                100 * share(worst->time, life_), seconds_of(p.step), worst->name, 100 * compute);
+  verdict.because = fmt::format("{:.1f} % of {} goes to {}; kernels run {:.1f} % of it",
+                                100 * share(worst->time, life_), step, worst->name, 100 * compute);
   if (p.input == worst->time && !parts_.reads.limits.empty()) {
     verdict.because += fmt::format(
         ": {} GPUs need {:.1f} GB/s, but {} deliver {:.1f} GB/s, so GPU utilization is {:.0f} %", life_.gpus,

@@ -81,7 +81,7 @@ TableSection changes_table(const LifeResult& life) {
 
 FactsSection figures(const LifeResult& life) {
   Facts facts("figures", "Key figures");
-  facts.add("step_s", "Step", fine_seconds_cell(life.step));
+  facts.add("step_s", "Step, without checkpoints", fine_seconds_cell(life.step));
   facts.add("tokens_per_s", "Throughput",
             Cell(life.tokens_per_second, format_number(life.tokens_per_second) + " tokens/s"));
   facts.add("tflops_per_gpu", "Throughput per GPU", real_cell(life.tflops_per_gpu, 0, "TFLOP/s"));
@@ -182,7 +182,8 @@ TableSection parts_table(const LifeResult& life) {
   }
   Cell name{"step"};
   name.shown = "Step";
-  table.rows.push_back({std::move(name), seconds_cell(life.parts.step), percent_cell(1), "total"});
+  table.rows.push_back({std::move(name), seconds_cell(life.parts.step), percent_cell(1),
+                        life.parts.checkpoint > SimTime(0) ? "total, with its share of a checkpoint" : "total"});
   return table;
 }
 

@@ -116,24 +116,29 @@ class Judge {
         if (!left.lost[r]) usable.push_back(r);
       }
       outcome().ports_left = std::min(outcome().ports_left, static_cast<std::uint32_t>(usable.size()));
-      if (usable.size() < last - first && several_servers()) end(describe_lost(first, last), !usable.empty());
+      if (usable.empty() && several_servers()) outcome().restarts = false;
       for (std::size_t r = first, next = 0; r < last && !usable.empty(); ++r) {
         if (left.lost[r]) left.endpoint[r] = ranks_[usable[next++ % usable.size()]];
       }
     }
+    if (std::string lost = describe_lost(); !lost.empty() && several_servers()) end(std::move(lost), true);
   }
 
-  // "train001:gpu0 and 2 more GPUs of the server have no backend port"
-  [[nodiscard]] std::string describe_lost(std::size_t first, std::size_t last) const {
-    std::size_t lost = 0;
+  // "train001:gpu0 and 7 other GPUs on 8 servers have no backend port"
+  [[nodiscard]] std::string describe_lost() const {
     std::string name;
-    for (std::size_t r = first; r < last; ++r) {
+    std::size_t gpus = 0;
+    std::set<std::size_t> servers;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
       if (!verdict_.ports.lost[r]) continue;
-      if (lost++ == 0) name = network_.name_of(ranks_[r]);
+      if (gpus++ == 0) name = network_.name_of(ranks_[r]);
+      servers.insert(r / per_server_);
     }
-    if (lost == 1) return name + " has no backend port";
-    if (lost == last - first) return name.substr(0, name.find(':')) + " has no backend port left";
-    return fmt::format("{} and {} more GPUs of the server have no backend port", name, lost - 1);
+    if (gpus == 0) return {};
+    if (gpus == 1) return name + " has no backend port";
+    if (servers.size() == 1 && gpus == per_server_) return name.substr(0, name.find(':')) + " has no backend port left";
+    return fmt::format("{} and {} on {} have no backend port", name, plural(gpus - 1, "other GPU"),
+                       plural(servers.size(), "server"));
   }
 
   [[nodiscard]] bool several_servers() const { return ranks_.size() > per_server_; }

@@ -12,7 +12,7 @@
 
 #include "netsim/network/network.h"
 #include "netsim/sim/options.h"
-#include "workload/result/life.h"
+#include "workload/result/fault_outcome.h"
 
 namespace weft::workload {
 
