@@ -155,6 +155,7 @@ void FabricTimer::add_group(netsim::TransferGraph& graph, const std::vector<std:
     laid.nics = static_cast<std::uint32_t>(alive);
   }
   std::vector<netsim::NodeId> ends;
+  ends.reserve(order.size());
   for (const std::size_t rank : order) ends.push_back(ranks_[rank]);
   std::map<netsim::NodeId, netsim::NodeId> other;
   for (const std::size_t rank : members) {
