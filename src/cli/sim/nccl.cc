@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/sim/life_input.h"
 #include "workload/life/nccl_sweep.h"
 
@@ -18,6 +19,22 @@ netsim::Collective operation_named(const std::string& name) {
     if (to_text(each) == name) return each;
   }
   return Collective::all_reduce;
+}
+
+// "2.26" or "2.28.9". Empty: the default stays.
+bool read_version(const std::string& text, std::uint32_t& out) {
+  if (text.empty()) return true;
+  std::uint32_t code = 0;
+  const std::vector<std::string_view> parts = split(text, '.');
+  if (parts.size() < 2 || parts.size() > 3) return false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Result<std::int64_t> number = i < parts.size() ? parse_integer(parts[i]) : Result<std::int64_t>(0);
+    if (!number.ok() || *number < 0 || *number > 99) return false;
+    code = code * 100 + static_cast<std::uint32_t>(*number);
+  }
+  if (code < 21'800 || code >= 30'000) return false;
+  out = code;
+  return true;
 }
 
 Exit run_nccl(Context& context) {
@@ -36,6 +53,9 @@ Exit run_nccl(Context& context) {
   request.most = std::max(request.most, request.least);
   if (const auto most = reader.bytes("max-bytes", 1, kMaxBytes)) request.most = *most;
   if (const auto factor = reader.integer("factor", 2, 1'000'000)) request.factor = *factor;
+  if (const auto launch = reader.time("launch")) request.launch = netsim::from_duration(*launch);
+  if (!read_version(context.arguments().value("nccl"), request.version))
+    reader.bad("nccl", "is not a version of NCCL between 2.18 and 2.99, such as 2.26.2");
   if (reader.ok() && request.most < request.least) reader.bad("max-bytes", "is less than --min-bytes");
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   request.fabric.fidelity = run.fidelities.back();
@@ -78,7 +98,15 @@ Command sim_nccl_command() {
                      {.name = "ranks-per-node", .value = "N", .help = "GPUs used per server", .fallback = "all"},
                      {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "8"},
                      {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "16GiB"},
-                     {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"}};
+                     {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"},
+                     {.name = "launch",
+                      .value = "TIME",
+                      .help = "launch of every call, for programs that start each after a barrier",
+                      .fallback = "0us, as in nccl-tests"},
+                     {.name = "nccl",
+                      .value = "VERSION",
+                      .help = "version of NCCL, whose choices differ",
+                      .fallback = "2.30.7"}};
   for (const Option& option : backend_run_options("analytic")) command.options.push_back(option);
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_nccl;

@@ -68,7 +68,8 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   if (ranks > most || ranks < 2) {
     return Error{ErrorCode::invalid_input, fmt::format("{} ranks requested; the pool allows 2 to {}", ranks, most), {}};
   }
-  const NcclMachine machine = machine_of(cluster, *pool->server);
+  NcclMachine machine = machine_of(cluster, *pool->server);
+  machine.version = request.version;
   OpGroup group;
   group.name = "world";
   group.ranks = ranks;
@@ -110,7 +111,7 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   TableSection table = empty_table();
   for (Bytes bytes = request.least; bytes <= request.most; bytes = bytes * request.factor) {
     const NcclChoice choice = timer.choice(request.operation, bytes, group);
-    const SimTime time = timer.collective(request.operation, bytes, group);
+    const SimTime time = timer.collective(request.operation, bytes, group) + request.launch;
     const double seconds = static_cast<double>(time.count()) / 1e12;
     const double rate = seconds > 0 ? static_cast<double>(bytes.count()) / seconds / 1e9 : 0;
     const double bus = rate * netsim::bus_factor(request.operation, ranks);

@@ -19,6 +19,8 @@ struct NcclSweepRequest {
   Bytes least{8};
   Bytes most{std::int64_t{16} << 30};
   std::int64_t factor = 2;
+  SimTime launch;  // of every call; 0 where calls follow each other at once, as in nccl-tests
+  std::uint32_t version = kNcclVersion;
   FabricTimerOptions fabric;
   // As LifeOptions::faults; empty without faults.
   std::function<Status(netsim::Network&, netsim::SimOptions&)> faults;

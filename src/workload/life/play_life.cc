@@ -382,6 +382,11 @@ void Life::assumptions() {
   auto& notes = life_.assumptions;
   notes.push_back(fmt::format("kernel times: surfaces measured on an H200, scaled to {} by its datasheet's peak rates",
                               parts_.gpu->name.value));
+  if (parts_.gpu->architecture.value == "cdna3") {
+    notes.push_back(fmt::format(
+        "no step and no collective measured on {} was compared with weft: its rates are Hopper's, scaled by datasheets",
+        parts_.gpu->name.value));
+  }
   notes.push_back("the slowest of all GPUs sets the pace: clocks differ by 1.2 % (one standard deviation)");
   if (parts_.plan.shape.mixture()) notes.emplace_back("tokens are spread evenly over the experts");
   if (parts_.options.fidelity == netsim::Fidelity::analytic && parts_.hosts.size() > 1) {

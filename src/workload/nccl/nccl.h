@@ -21,6 +21,9 @@ enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 [[nodiscard]] std::string_view to_text(NcclAlgorithm algorithm);
 [[nodiscard]] std::string_view to_text(NcclProtocol protocol);
 
+// As NCCL numbers itself since 2.9 (NCCL_VERSION): 2.28.9 is 22809.
+inline constexpr std::uint32_t kNcclVersion = 23'007;  // whose constants are used unless a version is given
+
 // One kind of server: input of the cost model. Rates are per direction.
 struct NcclMachine {
   std::string architecture;  // "ampere", "hopper", "blackwell": constants differ
@@ -32,6 +35,7 @@ struct NcclMachine {
   BitRate nic;                  // per NIC
   bool infiniband = false;      // else RoCEv2
   BitRate pcie;                 // GPU to NIC, to host
+  std::uint32_t version = kNcclVersion;  // NCCL's choices change with it
 };
 
 // Ranks of a communicator: `node_ranks` of them on each of ranks / node_ranks domains.

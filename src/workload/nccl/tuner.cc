@@ -97,7 +97,16 @@ constexpr Latencies kRingNvlink{0.6, 1.9, 3.4};
 constexpr Latencies kRingPcie{1, 2.5, 5.7};
 constexpr Latencies kRingNet{2.7, 4, 14};
 constexpr double kNvlsNvlink = 25;
-constexpr double kNvlsTreeNet = 20.9;
+// src/graph/tuning.cc: 14 from 2.19 to 2.28.7, 20.9 since.
+double nvls_tree_net(const NcclCase& c) {
+  if (c.machine->version < 21'900) return 19;
+  return c.machine->version < 22'809 ? 14 : 20.9;
+}
+// 28 instead of 14 for Simple from 2.19 to 2.22.
+double tree_net(const NcclCase& c, NcclProtocol protocol) {
+  const bool longer = c.machine->version >= 21'900 && c.machine->version < 22'300;
+  return protocol == NcclProtocol::simple && longer ? 28 : kTreeNet.of(protocol);
+}
 constexpr double kNetPost = 1;  // per message, on Intel hosts (AMD: 2)
 // LL between nodes, Intel hosts: 2 nodes, more nodes.
 constexpr std::array<double, 2> kLlNet{39, 20.4};
@@ -223,11 +232,11 @@ double tuner_latency(const NcclCase& c, NcclAlgorithm algorithm, NcclProtocol pr
   switch (algorithm) {
     case NcclAlgorithm::tree:
       return kTreeBase.of(protocol) +
-             2 * ((c.node_ranks - 1) * (nvlink ? kTreeNvlink : kTreePcie).of(protocol) + depth * kTreeNet.of(protocol));
+             2 * ((c.node_ranks - 1) * (nvlink ? kTreeNvlink : kTreePcie).of(protocol) + depth * tree_net(c, protocol));
     case NcclAlgorithm::nvls:
       return kNvlsNvlink;
     case NcclAlgorithm::nvls_tree:
-      return kNvlsNvlink + 2 * depth * kNvlsTreeNet;
+      return kNvlsNvlink + 2 * depth * nvls_tree_net(c);
     case NcclAlgorithm::pat:
       return kPatBase + depth * kTreeNet.simple / 3.5 + 2.8 * c.ranks;
     case NcclAlgorithm::ring:
