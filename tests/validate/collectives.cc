@@ -19,6 +19,8 @@ std::string size_text(double bytes) {
   return fmt::format("{:g} {}", bytes, kUnits[unit]);
 }
 
+std::string version_text(std::uint32_t code) { return fmt::format("{}.{}", code / 10'000, code / 100 % 100); }
+
 Cell bar_cell(double error, double bar) {
   if (bar == workload::kNoBar) return percent(error, false);
   return {100 * error, fmt::format("{:.1f} % ({:.0f})", 100 * error, 100 * bar)};
@@ -32,6 +34,8 @@ void collectives(Report& report) {
                        "Collectives, by table: geometric mean of the error, bar in brackets",
                        {{"table", "Table", Align::left, false},
                         {"rows", "Rows", Align::right, false},
+                        {"launch_us", "Launch (us)", Align::right, false},
+                        {"nccl", "NCCL", Align::left, false},
                         {"below", "Below 1 MiB", Align::right, false},
                         {"above", "From 1 MiB", Align::right, false},
                         {"worst", "Worst", Align::right, false}},
@@ -48,8 +52,9 @@ void collectives(Report& report) {
   for (const auto& [table, bars] : tables.all) {
     workload::CollectiveErrors errors;
     errors.add(table);
-    summary.rows.push_back({table.name, table.rows.size(), bar_cell(errors.below(), bars.below),
-                            bar_cell(errors.above(), bars.above), bar_cell(errors.worst(), bars.worst)});
+    summary.rows.push_back({table.name, table.rows.size(), table.launch, version_text(table.machine.version),
+                            bar_cell(errors.below(), bars.below), bar_cell(errors.above(), bars.above),
+                            bar_cell(errors.worst(), bars.worst)});
     for (const workload::CollectiveRow& row : table.rows) {
       const workload::CollectiveResult result = workload::model_of(table, row);
       rows.rows.push_back({table.name, Cell(row.bytes, size_text(row.bytes)),

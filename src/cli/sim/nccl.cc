@@ -87,26 +87,24 @@ Command sim_nccl_command() {
       {"weft sim nccl cluster.yaml --op all-to-all --fidelity flow --min-bytes 1MiB", "On the whole pool"},
       {"weft sim nccl cluster.yaml --ranks 64 --fail train001:gpu0", "With seven of eight rails"}};
   command.arguments = {cluster_argument()};
-  command.options = {{.name = "op",
-                      .value = "NAME",
-                      .help = "collective operation",
-                      .fallback = "all-reduce",
-                      .choices = choices_named(
-                          {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
-                     {.name = "pool", .value = "POOL", .help = "pool of GPU servers", .fallback = "the first"},
-                     {.name = "ranks", .value = "N", .help = "use the first N GPUs", .fallback = "all of the pool"},
-                     {.name = "ranks-per-node", .value = "N", .help = "GPUs used per server", .fallback = "all"},
-                     {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "8"},
-                     {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "16GiB"},
-                     {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"},
-                     {.name = "launch",
-                      .value = "TIME",
-                      .help = "launch of every call, for programs that start each after a barrier",
-                      .fallback = "0us, as in nccl-tests"},
-                     {.name = "nccl",
-                      .value = "VERSION",
-                      .help = "version of NCCL, whose choices differ",
-                      .fallback = "2.30.7"}};
+  command.options = {
+      {.name = "op",
+       .value = "NAME",
+       .help = "collective operation",
+       .fallback = "all-reduce",
+       .choices =
+           choices_named({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
+      {.name = "pool", .value = "POOL", .help = "pool of GPU servers", .fallback = "the first"},
+      {.name = "ranks", .value = "N", .help = "use the first N GPUs", .fallback = "all of the pool"},
+      {.name = "ranks-per-node", .value = "N", .help = "GPUs used per server", .fallback = "all"},
+      {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "8"},
+      {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "16GiB"},
+      {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"},
+      {.name = "launch",
+       .value = "TIME",
+       .help = "launch of every call, for programs that start each after a barrier",
+       .fallback = "0us, as in nccl-tests"},
+      {.name = "nccl", .value = "VERSION", .help = "version of NCCL, whose choices differ", .fallback = "2.30.7"}};
   for (const Option& option : backend_run_options("analytic")) command.options.push_back(option);
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_nccl;

@@ -29,12 +29,12 @@ struct NcclMachine {
   std::string architecture;  // "ampere", "hopper", "blackwell": constants differ
   model::ByteRate nvlink;    // per GPU to the NVLink fabric, from the datasheet; 0: none (PCIe)
   bool nvswitch = true;
-  bool multicast = true;        // NVLS: reduction in the NVLink switch
-  std::uint32_t node_gpus = 8;  // GPUs per NVLink domain
-  std::uint32_t nics = 8;       // per domain, on the backend
-  BitRate nic;                  // per NIC
-  bool infiniband = false;      // else RoCEv2
-  BitRate pcie;                 // GPU to NIC, to host
+  bool multicast = true;                 // NVLS: reduction in the NVLink switch
+  std::uint32_t node_gpus = 8;           // GPUs per NVLink domain
+  std::uint32_t nics = 8;                // per domain, on the backend
+  BitRate nic;                           // per NIC
+  bool infiniband = false;               // else RoCEv2
+  BitRate pcie;                          // GPU to NIC, to host
   std::uint32_t version = kNcclVersion;  // NCCL's choices change with it
 };
 

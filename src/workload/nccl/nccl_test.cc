@@ -143,5 +143,24 @@ TEST(NcclChoose, HandlesUnusualInputs) {
   EXPECT_NE(pcie.protocol, NcclProtocol::ll128);
 }
 
+// nccl-tests issue 309, NCCL 2.26: on 4 servers times jump from 82 us at 1 MiB to 132 us at 2 MiB and then grow by 11
+// us per MiB, as NVLS trees do. Since 2.28.9 NCCL assumes a longer latency for them and changes over later.
+TEST(NcclChoice, DependsOnTheVersion) {
+  NcclMachine machine;
+  machine.architecture = "hopper";
+  machine.nvlink.per_second = Bytes(450'000'000'000);
+  machine.nic = gigabits(400);
+  machine.pcie = gigabits(512);
+  machine.infiniband = true;
+  const auto algorithm = [&](std::uint32_t version, std::int64_t mib) {
+    machine.version = version;
+    return nccl_choose(machine, netsim::Collective::all_reduce, Bytes(mib << 20), {32, 8}).algorithm;
+  };
+  EXPECT_EQ(algorithm(22'600, 1), NcclAlgorithm::tree);
+  EXPECT_EQ(algorithm(22'600, 2), NcclAlgorithm::nvls_tree);
+  EXPECT_EQ(algorithm(22'809, 2), NcclAlgorithm::tree);
+  EXPECT_EQ(algorithm(22'809, 64), NcclAlgorithm::nvls_tree);
+}
+
 }  // namespace
 }  // namespace weft::workload
