@@ -94,6 +94,7 @@ class MetamorphicTest : public ProgramTest {
     Words words{weft_binary(), "sim", "nccl", cluster(side.cluster), "-o", "json"};
     words.insert(words.end(), side.options.begin(), side.options.end());
     const Outcome outcome = run(words);
+    if (outcome.code == 3) return std::nullopt;
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     const Json json = Json::parse(outcome.out, nullptr, false);
     if (json.is_discarded()) return std::nullopt;
@@ -169,11 +170,9 @@ TEST_F(MetamorphicTest, FaultsNeverSpeedUpACollective) {
                       "--min-bytes", "256MiB", "--max-bytes", "256MiB"};
       const std::optional<double> before = nccl(base);
       for (const Fault& fault : faults()) {
-        const std::string name = fault.name;
-        if (name == "server" || name == "MTU") continue;  // nothing runs
         Side broken = base;
         broken.options.insert(broken.options.end(), fault.options.begin(), fault.options.end());
-        expect(fmt::format("{} {} {}", fidelity, op, name), before, nccl(broken), fault.on_rings);
+        expect(fmt::format("{} {} {}", fidelity, op, fault.name), before, nccl(broken), fault.on_rings);
       }
     }
   }
@@ -201,6 +200,22 @@ TEST_F(MetamorphicTest, MoreFaultsAreNotBetter) {
     expect(rate, before, now, Move::not_faster);
     before = now;
   }
+}
+
+// Servers without a port cannot run a job: no command shows a step or a time as if they could.
+TEST_F(MetamorphicTest, WhatCannotRunIsNotTimed) {
+  const std::string pod = cluster({});
+  const std::string job = file("job.yaml", kSharded);
+  EXPECT_EQ(run({weft_binary(), "sim", "life", pod, job, "--fail", "train001"}).code, 3);
+  EXPECT_EQ(run({weft_binary(), "sim", "nccl", pod, "--ranks", "64", "--fail", "train001"}).code, 3);
+  const Outcome compared = run({weft_binary(), "sim", "compare", pod, job, job, "--fail", "train001"});
+  EXPECT_EQ(compared.code, 3);
+  EXPECT_NE(compared.out.find("Failure of A"), std::string::npos) << compared.out;
+  const std::string results = file("sweep.ndjson", "");
+  const Outcome swept = run({weft_binary(), "sim", "sweep", pod, job, "--set", "job.training.micro_batch=1",
+                             "--results", results, "--fail", "train001", "-o", "json"});
+  EXPECT_NE((swept.out + swept.err).find("cannot run the job after the faults"), std::string::npos)
+      << swept.out << swept.err;
 }
 
 std::vector<Pair> job_pairs() {

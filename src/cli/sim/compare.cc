@@ -30,7 +30,9 @@ Exit run_compare(Context& context) {
     if (!life) return Exit::usage;
     lives.push_back(std::move(*life));
   }
-  return context.deliver(workload::compare_document(lives[0], lives[1]));
+  const Exit delivered = context.deliver(workload::compare_document(lives[0], lives[1]));
+  const bool both_run = lives[0].faults.restarts && lives[1].faults.restarts;
+  return delivered == Exit::ok && !both_run ? Exit::partial : delivered;
 }
 
 }  // namespace

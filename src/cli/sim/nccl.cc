@@ -55,7 +55,8 @@ Exit run_nccl(Context& context) {
   if (const auto factor = reader.integer("factor", 2, 1'000'000)) request.factor = *factor;
   if (const auto launch = reader.time("launch")) request.launch = netsim::from_duration(*launch);
   if (!read_version(context.arguments().value("nccl"), request.version))
-    reader.bad("nccl", "is not a version of NCCL between 2.18 and 2.99, such as 2.26.2");
+    reader.bad("nccl", fmt::format("`{}` is not a version of NCCL from 2.18 on, such as 2.26.2",
+                                   context.arguments().value("nccl")));
   if (reader.ok() && request.most < request.least) reader.bad("max-bytes", "is less than --min-bytes");
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   request.fabric.fidelity = run.fidelities.back();
@@ -65,9 +66,10 @@ Exit run_nccl(Context& context) {
   request.fabric.queue_pairs = run.options.queue_pairs;
   request.fabric.tcp = run.options.tcp;
   request.faults = run.options.faults;
-  const Result<Document> document = workload::nccl_sweep(*loaded->cluster, request);
-  if (!document.ok()) return context.failed(document.error());
-  return context.deliver(*document);
+  const Result<workload::NcclSweep> sweep = workload::nccl_sweep(*loaded->cluster, request);
+  if (!sweep.ok()) return context.failed(sweep.error());
+  const Exit delivered = context.deliver(sweep->document);
+  return delivered == Exit::ok && !sweep->runs ? Exit::partial : delivered;
 }
 
 }  // namespace
@@ -81,7 +83,10 @@ Command sim_nccl_command() {
       "Models NCCL's choice of algorithm, protocol and channels for each size, its launch and protocol latencies and "
       "kernel rates. With --fidelity flow or packet the transfers are also simulated on the designed backend: hashing, "
       "oversubscription and congestion show in the last column. `weft sim collective` simulates only the network, with "
-      "a given algorithm."};
+      "a given algorithm.",
+      "With faults (--fail, --slow, --errors), the figures are for a communicator that is created afterwards. Exit "
+      "code "
+      "3 if none can be."};
   command.examples = {
       {"weft sim nccl cluster.yaml --ranks 8", "All-reduce on one server, 8 B to 16 GiB"},
       {"weft sim nccl cluster.yaml --op all-to-all --fidelity flow --min-bytes 1MiB", "On the whole pool"},

@@ -211,8 +211,11 @@ class FaultReader {
   // A failure without a time: from the start.
   void state(std::string_view option, const std::string& text, netsim::LinkEvent::Kind kind) {
     std::pair<std::string, std::string> parts{text, "0s"};
+    if (text.starts_with('@'))
+      return reader_.bad(option, in_backticks(text) + " names no cable, switch, GPU or server");
     const bool timed = kind == netsim::LinkEvent::Kind::up || contains(text, "@");
     if (timed && !split_value(reader_, option, text, '@', "be-leaf01>be-spine01@100us", parts)) return;
+    if (parts.first.empty()) return reader_.bad(option, "names no cable, switch, GPU or server");
     const Result<std::vector<netsim::LinkId>> links = find_links(network_, parts.first);
     if (!links.ok()) return reader_.bad(option, links.error().message);
     netsim::LinkEvent event;

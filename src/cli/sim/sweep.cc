@@ -94,6 +94,11 @@ class SweepRunner {
     if (usable) {
       life = workload::play_life(*input.loaded->cluster, *input.job, request_.options, input.loaded->diagnostics);
     }
+    if (life && !life->faults.restarts) {
+      return Error{ErrorCode::invalid_input,
+                   "the servers cannot run the job after the faults: " + join(life->faults.causes, "; "),
+                   {}};
+    }
     if (life) return std::move(*life);
     std::string reason = "cannot be simulated";
     for (const Diagnostic& one : input.loaded->diagnostics.sorted()) {

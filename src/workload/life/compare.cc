@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/human_format.h"
 #include "netsim/views/result_cells.h"
+#include "workload/life/fault_view.h"
 #include "workload/life/view_cells.h"
 
 namespace weft::workload {
@@ -221,6 +223,10 @@ TableSection memory_table(const LifeResult& a, const LifeResult& b) {
 }
 
 void add_notes(Document& document, const LifeResult& a, const LifeResult& b) {
+  for (const auto& [life, name] : {std::pair(&a, 'A'), std::pair(&b, 'B')}) {
+    if (!life->faults.restarts)
+      document.notes.push_back(fmt::format("{} cannot run after the faults: its figures are from before", name));
+  }
   if (a.fidelity != b.fidelity) {
     document.notes.push_back(
         fmt::format("A was simulated at fidelity {}, B at {}: this may cause part of the difference",
@@ -243,6 +249,14 @@ Document compare_document(const LifeResult& a, const LifeResult& b) {
   Document document;
   document.kind = "life_comparison";
   document.sections.emplace_back(sides(a, b));
+  for (const auto& [life, key, title] :
+       {std::tuple(&a, "failure_a", "Failure of A"), std::tuple(&b, "failure_b", "Failure of B")}) {
+    if (!life->faults.any) continue;
+    FactsSection facts = fault_facts(life->faults, life->step);
+    facts.key = key;
+    facts.title = title;
+    document.sections.emplace_back(std::move(facts));
+  }
   document.sections.emplace_back(figures_table(a, b));
   document.sections.emplace_back(parts_table(a, b));
   document.sections.emplace_back(states_table(a, b));

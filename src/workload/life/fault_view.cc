@@ -28,7 +28,7 @@ FactsSection fault_facts(const FaultOutcome& faults, SimTime step_after) {
   add("running_job", "Running job", faults.continues ? "continues" : "ends");
   if (!faults.continues) {
     add("ends_by", "How it ends", faults.ends_by.empty() ? std::string("a collective never ends") : faults.ends_by);
-    add("ends_after_s", "Ends after", seconds_cell(faults.ends_after));
+    if (faults.ends_after > SimTime(0)) add("ends_after_s", "Ends after", seconds_cell(faults.ends_after));
     add("restart", "Restart", what_a_restart_finds(faults));
   } else {
     add("stall_s", "Stall, once", seconds_cell(faults.stall));

@@ -53,7 +53,7 @@ TableSection empty_table() {
 
 }  // namespace
 
-Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request) {
+Result<NcclSweep> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request) {
   const model::DeviceGroup* pool = gpu_pool(cluster, request.pool);
   if (pool == nullptr) {
     return Error{ErrorCode::not_found,
@@ -131,7 +131,7 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
                                     : "no communicator can be created after the faults: the figures are from before");
   }
   if (timer.problem()) document.notes.push_back("not simulated: " + timer.problem()->text());
-  return document;
+  return NcclSweep{std::move(document), !outcome || (outcome->restarts && !timer.problem())};
 }
 
 }  // namespace weft::workload

@@ -25,7 +25,11 @@ struct NcclSweepRequest {
   // As LifeOptions::faults; empty without faults.
   std::function<Status(netsim::Network&, netsim::SimOptions&)> faults;
 };
+struct NcclSweep {
+  Document document;
+  bool runs = true;  // false: no communicator can be created after the faults
+};
 // Returns an error for a pool without GPUs, or for more ranks than it has.
-[[nodiscard]] Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request);
+[[nodiscard]] Result<NcclSweep> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request);
 
 }  // namespace weft::workload

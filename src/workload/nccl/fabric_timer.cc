@@ -35,12 +35,7 @@ void FabricTimer::use_network(const netsim::Network& network, std::vector<netsim
 void FabricTimer::use_faults(const BackendFaults& faults, PortsLeft ports) {
   faults_ = &faults;
   ports_ = std::move(ports);
-  show_faults(true);
-}
-
-void FabricTimer::show_faults(bool shown) {
-  shows_faults_ = shown;
-  known_.clear();
+  known_faulty_.clear();
 }
 
 // A group within one unit never uses an uplink. Between units, a ring crosses with one flow per rail and unit, which
@@ -67,16 +62,16 @@ double FabricTimer::slowdown(netsim::Collective operation, Bytes bytes, const Op
   if (group.ranks < 2 || group.node_ranks >= group.ranks) return 1;
   // Calls that are simulated with the same bytes have the same result.
   const Key key{operation, simulated_bytes(bytes, group).count(), group.ranks, group.stride};
-  if (const auto found = known_.find(key); found != known_.end()) return found->second;
-  double factor = 1;
-  if (options_.fidelity == netsim::Fidelity::analytic || network_ == nullptr) {
-    factor = std::max(closed_form(operation, group), socket_factor());
-  } else {
-    factor = simulate(operation, bytes, group);
+  auto healthy = known_.find(key);
+  if (healthy == known_.end()) {
+    const bool closed = options_.fidelity == netsim::Fidelity::analytic || network_ == nullptr;
+    const double factor =
+        closed ? std::max(closed_form(operation, group), socket_factor()) : simulate(operation, bytes, group);
+    healthy = known_.emplace(key, factor).first;
   }
-  if (faults_ != nullptr && shows_faults_ && network_ != nullptr) factor = with_faults(operation, bytes, group, factor);
-  known_[key] = factor;
-  return factor;
+  if (faults_ == nullptr || !shows_faults_ || network_ == nullptr) return healthy->second;
+  if (const auto found = known_faulty_.find(key); found != known_faulty_.end()) return found->second;
+  return known_faulty_[key] = with_faults(operation, bytes, group, healthy->second);
 }
 
 Bytes FabricTimer::simulated_bytes(Bytes bytes, const OpGroup& group) const {
@@ -222,10 +217,10 @@ Result<FabricTimer::Growth> FabricTimer::growth(netsim::Collective operation, By
   Result<Run> whole = run(operation, size, group, chosen, faulty, fidelity);
   if (!whole.ok()) return whole.error();
   if (whole->result.unfinished > 0 && !whole->result.interrupted) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("{} {} does not end: {} of {} transfers wait for packets that never arrive", group.name,
-                             to_text(operation), whole->result.unfinished, whole->transfers),
-                 {}};
+    return Error{
+        ErrorCode::unavailable,
+        fmt::format("{} {} does not end: packets of some transfers never arrive", group.name, to_text(operation)),
+        {}};
   }
   Growth grown;
   grown.seconds = static_cast<double>((whole->result.end - half->result.end).count()) / 1e12;

@@ -48,7 +48,7 @@ class FabricTimer : public CommunicationTimer {
   // `faults` must outlive the timer.
   void use_faults(const BackendFaults& faults, PortsLeft ports);
   // Calls before and after the faults; after, once use_faults() was called.
-  void show_faults(bool shown);
+  void show_faults(bool shown) { shows_faults_ = shown; }
 
   [[nodiscard]] SimTime collective(netsim::Collective operation, Bytes bytes, const OpGroup& group) override;
   [[nodiscard]] SimTime message(Bytes bytes, const OpGroup& group) override;
@@ -109,7 +109,8 @@ class FabricTimer : public CommunicationTimer {
   PortsLeft ports_;
   std::optional<netsim::Routes> faulty_routes_;
   bool shows_faults_ = true;
-  std::map<Key, double> known_;
+  std::map<Key, double> known_;         // without faults
+  std::map<Key, double> known_faulty_;  // with them
   std::vector<FabricFinding> findings_;
   std::optional<Error> problem_;
 };
