@@ -392,7 +392,7 @@ inline void racks(CollectiveTables& tables) {
                              {4 * kGi, 13341.2},
                              {8 * kGi, 25812.5},
                              {16 * kGi, 50409.2}}};
-  tables.add(gb200, {.above = 0.20});
+  tables.add(gb200, {.above = 0.35});
   NcclMachine b300 = server("blackwell", 900, 800, false);
   b300.pcie = gigabits(1024);
   PublishedCollective servers{"2 x 8 x B300", b300, {16, 8}, {{8 * kGi, 766.54}, {16 * kGi, 766.84}}, false};

@@ -91,11 +91,20 @@ NcclTime broadcast(const NcclCase& c, NcclProtocol protocol, double channels) {
   return {6.6 + (hops - (c.nodes - 1)) * hop + (c.nodes - 1) * net, c.bytes / rate + fill};
 }
 
-// LL128 in a tree between nodes: chunks of 576,000 bytes, halved (src/enqueue.cc) to 18,000 if there are few of them,
-// and one of these per hop between nodes, 8.5 us as in the tuner: 34 GB/s with 16 channels. 8 x 8 H100 reduce 36 GB/s
-// beyond the latency, 1 to 8 MiB (nccl-tests issue 309).
-constexpr double kLl128Chunk = 18'000;
+// LL128 in a tree between nodes: one chunk per channel and hop, 8.5 us as in the tuner, or as long as its bytes take.
+// Chunks are halved from 576,000 bytes while there are too few of them to fill the tree (src/enqueue.cc,
+// calcCollChunking), so the rate grows with the bytes. 8 x 8 H100 reduce 36 GB/s beyond the latency with chunks of
+// 18,000 bytes, 1 to 4 MiB (nccl-tests issue 309).
 constexpr double kLl128Hop = 8.5;
+
+double ll128_tree_chunk(const NcclCase& c, double channels) {
+  const double steps = 1 + std::floor(std::log2(c.nodes)) + 0.1 * c.node_ranks;
+  const double each = c.bytes / channels;
+  double chunk = 576'000;
+  while (std::floor(each / chunk) < steps * 64 / c.node_ranks && chunk > 128 * kKib) chunk /= 2;
+  while (std::floor(each / chunk) < steps * 16 / c.node_ranks && chunk > 32 * kKib) chunk /= 2;
+  return chunk;
+}
 
 NcclTime tree(const NcclCase& c, NcclProtocol protocol, double channels) {
   const double latency = tuner_latency(c, NcclAlgorithm::tree, protocol);
@@ -105,8 +114,10 @@ NcclTime tree(const NcclCase& c, NcclProtocol protocol, double channels) {
     // As in the tuner, plus the warps of a channel, as in rings.
     const double fill = hops * 0.3 * std::min(1.0, c.bytes / (4 * kKib));
     if (protocol == NcclProtocol::ll128 && c.nodes > 1) {
-      const double chunks = c.bytes / (channels * kLl128Chunk);
-      return {latency, fill + std::max(0.0, chunks - 1) * kLl128Hop};
+      const double chunk = ll128_tree_chunk(c, channels);
+      const double chunks = c.bytes / (channels * chunk);
+      const double by_bytes = chunk * channels / tuner_rate(c, NcclAlgorithm::tree, protocol);
+      return {latency, fill + std::max(0.0, chunks - 1) * std::max(kLl128Hop, by_bytes)};
     }
     return {latency, fill + c.bytes / (tuner_rate(c, NcclAlgorithm::tree, protocol) * correction)};
   }
@@ -141,7 +152,9 @@ NvlsChunks nvls_chunks(const NcclCase& c, bool tree) {
 }
 
 constexpr double kNvlsStart = 7.5;  // launch, from the intercept over chunk sizes on 8 x H100
-constexpr double kTreeHop = 5;      // NCCL's latency per hop of an LL tree between nodes
+// The tuner's latency per hop between nodes since 2.28.9, which holds for earlier versions too: with the start above,
+// 64 us on 2 x 8 and 106 us on 4 x 8 H100, where 512 KiB take 70 us and 2 MiB 132 us (nccl-tests issue 309, NCCL 2.26).
+constexpr double kNvlsTreeHop = 20.9;
 
 // All-reduce: the switch reads (n-1)/n of a buffer and its own share from each GPU, and writes the sum to all.
 // All-gather and reduce-scatter use one of the two.
@@ -168,11 +181,12 @@ NcclTime nvls_tree(const NcclCase& c) {
   const bool by_wire = step + chunks.round / wire > 2 * step + chunks.round / link;
   const double head = by_wire ? step : 2 * step;
   const double rate = by_wire ? wire : link;
-  const double hops = 2 * std::ceil(std::log2(c.nodes));
-  // A hop waits for its half of the round to leave the NICs: one of the two trees goes up, the other down.
+  const double depth = std::floor(std::log2(c.nodes));
+  // A hop waits for its half of the round to leave the NICs: one of the two trees goes up, the other down. One more
+  // round fills the stages inside the node.
   const double hop = chunks.round / nic_rate(c) / 2;
-  return {kNvlsStart + 3 * head + hops * kTreeHop,
-          (chunks.rounds - 1) * head + (c.bytes + 2 * chunks.round) / rate + hops * hop};
+  return {kNvlsStart + 3 * step + 2 * depth * kNvlsTreeHop,
+          (chunks.rounds - 1) * head + (c.bytes + chunks.round) / rate + 2 * std::ceil(std::log2(c.nodes)) * hop};
 }
 
 // Every rank sends ranks - 1 messages. Those to other nodes leave through the NIC of their destination's rail (PXN); a
