@@ -145,6 +145,7 @@ class ObedientWorld final : public world::World {
     exit(stop.name, now, 143);
   }
   void on(const RequestCheckpoint& request, Moment now) { write_checkpoint(request.name, now); }
+  void on(const LeaseOrder& /*order*/, Moment /*now*/) {}  // one engine: nodes are never handed over
   void on(const VerifyCheckpoint& verify, Moment now) {
     CheckpointVerified verified;
     verified.operation = verify.operation;

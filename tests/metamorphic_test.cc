@@ -59,6 +59,12 @@ constexpr const char* kExperts =
     "  sequence: 4096\n  global_batch: 128\n  micro_batch: 1\n  recompute: full\n  sharding: parameters\n"
     "  parallel: {expert: 8, pipeline: 1, tensor: 2}\n  steps: 1000\n";
 
+// Experts over four servers.
+constexpr const char* kWideExperts =
+    "job: 1\nname: wide\npool: train\nnodes: 8\ncommand: [train.py]\ntraining:\n  model: deepseek-v2\n"
+    "  dimensions: {layers: 8}\n  sequence: 4096\n  global_batch: 256\n  micro_batch: 1\n  precision: fp8\n"
+    "  parallel: {expert: 32}\n  steps: 1000\n";
+
 class MetamorphicTest : public ProgramTest {
  protected:
   static void SetUpTestSuite() { make_folder("metamorphic"); }
@@ -275,6 +281,42 @@ std::vector<Pair> job_pairs() {
        {},
        {{}, {{"pipeline: 4", "pipeline: 4"}, {"nodes: 8", "nodes: 4"}}, {}},
        Move::slower},
+      {"a copy per expert, not per server",
+       kWideExperts,
+       {},
+       {{}, {{"steps: 1000", "experts: {dispatch: all-to-all}"}}, {}},
+       Move::slower},
+      {"dispatch in FP8", kWideExperts, {}, {{}, {{"steps: 1000", "experts: {fp8_dispatch: true}"}}, {}}, Move::faster},
+      {"experts of a token on one server",
+       kWideExperts,
+       {},
+       {{}, {{"steps: 1000", "experts: {token_servers: 1}"}}, {}},
+       Move::faster},
+      {"uneven experts", kWideExperts, {}, {{}, {{"steps: 1000", "experts: {imbalance: 30}"}}, {}}, Move::slower},
+      {"more uneven experts",
+       kWideExperts,
+       {{}, {{"steps: 1000", "experts: {imbalance: 30}"}}, {}},
+       {{}, {{"steps: 1000", "experts: {imbalance: 60}"}}, {}},
+       Move::slower},
+      {"overlapped exchange", kWideExperts, {}, {{}, {{"steps: 1000", "overlap: {expert: true}"}}, {}}, Move::faster},
+      {"hybrid sharding on a slow backend",
+       kSharded,
+       {{{"speed: 400G", "speed: 200G"}}, {}, {}},
+       {{{"speed: 400G", "speed: 200G"}},
+        {{"sharding: parameters", "sharding: parameters\n  parallel: {replicate: 8}"}},
+        {}},
+       Move::faster},
+      {"parameters stay gathered",
+       kSharded,
+       {},
+       {{}, {{"steps: 1000", "fsdp: {reshard: false}"}}, {}},
+       Move::not_slower},
+      {"no prefetching", kSharded, {}, {{}, {{"steps: 1000", "fsdp: {prefetch: 0}"}}, {}}, Move::not_faster},
+      {"gathers in FP8",
+       kSharded,
+       {{}, {{"steps: 1000", "precision: fp8"}}, {}},
+       {{}, {{"steps: 1000", "precision: fp8\n  fsdp: {fp8_gather: true}"}}, {}},
+       Move::not_slower},
       {"larger samples",
        kSharded,
        {},
@@ -288,6 +330,22 @@ std::vector<Pair> job_pairs() {
         {}},
        Move::not_faster},
   };
+}
+
+// A GPU with a lower power limit is slower, one with the limit of its datasheet as fast as without.
+TEST_F(MetamorphicTest, APowerLimitSlowsAJob) {
+  const std::string gpus = contents(source_dir() + "/catalog/gpus.yaml");
+  const std::size_t item = gpus.find("  - id: h100-sxm\n");
+  ASSERT_NE(item, std::string::npos);
+  std::optional<double> before = life(kStages, {});
+  for (const auto& [watts, move] :
+       {std::pair("700W", Move::not_slower), {"600W", Move::slower}, {"400W", Move::slower}}) {
+    std::string changed = gpus;
+    changed.insert(changed.find("    tdp: ", item), fmt::format("    power_limit: {}\n", watts));
+    const std::optional<double> now = life(kStages, {{}, {}, {"--catalog", file("gpus.yaml", changed)}});
+    expect(watts, before, now, move);
+    before = now;
+  }
 }
 
 TEST_F(MetamorphicTest, JobsMoveAsTheyShould) {

@@ -3,7 +3,7 @@
 the given table, fused element-wise kernels, loss and optimizer, and whole training steps of decoder models.
 
     python3 bench/calibration/measure_gpu.py OUT_FOLDER [part...]     parts: gemm fp8 accumulate loaded fused
-                                                                     loss launch steps
+                                                                     loss launch steps power sustained grouped
 
 Needs PyTorch with CUDA. Writes OUT_FOLDER/<part>.csv. Times are the mean of timed runs after warm-up, in microseconds
 (steps: milliseconds), on random data.
@@ -11,6 +11,7 @@ Needs PyTorch with CUDA. Writes OUT_FOLDER/<part>.csv. Times are the mean of tim
 
 import csv
 import os
+import subprocess
 import sys
 import time
 
@@ -338,10 +339,122 @@ def steps(folder):
         del model, optimizer, run, loss
 
 
+class Sensors:
+    """Means of the GPU's power and clock while it is open, read by nvidia-smi ten times per second."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            ["nvidia-smi", "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"],
+            stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        lines = [line.split(",") for line in self.process.communicate()[0].splitlines() if line.count(",") == 1]
+        half = lines[len(lines) // 2:-1]  # the clock has settled
+        self.watts = sum(float(line[0]) for line in half) / len(half)
+        self.mhz = sum(float(line[1]) for line in half) / len(half)
+
+
+def held(call, flops, seconds=3.0):
+    """Rate over the second half of `seconds` of calls, with power and clock."""
+    for _ in range(3):
+        call()
+    torch.cuda.synchronize()
+    with Sensors() as sensors:
+        began, counted, start = time.time(), 0, None
+        while time.time() - began < seconds:
+            if start is None and time.time() - began > seconds / 2:
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+            for _ in range(20):
+                call()
+            torch.cuda.synchronize()
+            counted += 20 if start else 0
+        each = (time.perf_counter() - start) / counted
+    return f"{each * 1e6:.2f}", f"{flops / each / 1e12:.1f}", f"{sensors.watts:.0f}", f"{sensors.mhz:.0f}"
+
+
+def power(folder):
+    """Products of matrices with more and more values other than zero: power until the limit, then the clock."""
+    rows, size = [], 8192
+    one = torch.ones((), device=DEVICE)
+    for share in (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0):
+        a, b = ((torch.randn(size, size, device=DEVICE) * (torch.rand(size, size, device=DEVICE) < share))
+                for _ in range(2))
+        x, y = a.bfloat16(), b.bfloat16()
+        rows.append(("bf16", share, *held(lambda: x @ y.t(), 2 * size**3)))
+        u, v = a.to(torch.float8_e4m3fn), b.to(torch.float8_e4m3fn)
+        rows.append(("fp8", share, *held(lambda: torch._scaled_mm(u, v.t(), scale_a=one, scale_b=one,
+                                                                  out_dtype=torch.bfloat16), 2 * size**3)))
+    write(folder, "power", ("precision", "share_not_zero", "us", "tflops", "watts", "mhz"), rows)
+
+
+def sustained(folder):
+    """Products of training shapes for seconds, not a burst."""
+    rows = []
+    one = torch.ones((), device=DEVICE)
+    for m, n, k in ((4096, 2560, 8192), (4096, 8192, 2048), (4096, 14336, 8192), (4096, 8192, 7168),
+                    (8192, 28672, 4096), (8192, 4096, 14336), (2048, 9216, 12288), (2048, 12288, 12288),
+                    (2048, 12288, 3072), (4096, 6144, 6144), (4096, 24576, 6144), (4096, 6144, 24576)):
+        a, b = torch.randn(m, k, device=DEVICE), torch.randn(n, k, device=DEVICE)
+        x, y = a.bfloat16(), b.bfloat16()
+        rows.append(("bf16", m, n, k, *held(lambda: x @ y.t(), 2 * m * n * k, 2.0)))
+        u, v = a.to(torch.float8_e4m3fn), b.to(torch.float8_e4m3fn)
+        for fast in (True, False):
+            rows.append(("fp8" if fast else "fp8 split", m, n, k, *held(
+                lambda: torch._scaled_mm(u, v.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16,
+                                         use_fast_accum=fast), 2 * m * n * k, 2.0)))
+    write(folder, "sustained", ("precision", "m", "n", "k", "us", "tflops", "watts", "mhz"), rows)
+
+
+def grouped(folder):
+    """Products of several experts: one after the other, on four streams, and as one grouped kernel."""
+    rows = []
+    for n, k in ((4096, 7168), (7168, 2048), (28672, 4096), (4096, 14336), (1536, 2048), (2048, 768)):
+        for experts in (2, 4, 8, 32):
+            for each in (64, 256, 1024, 4096):
+                tokens = experts * each
+                if tokens > 65536:
+                    continue
+                x = torch.randn(tokens, k, device=DEVICE, dtype=torch.bfloat16)
+                w = torch.randn(experts, n, k, device=DEVICE, dtype=torch.bfloat16) / k**0.5
+                y = torch.randn(tokens, n, device=DEVICE, dtype=torch.bfloat16)
+                ends = torch.arange(1, experts + 1, device=DEVICE, dtype=torch.int32) * each
+                parts = [(x[i * each:(i + 1) * each], w[i].t()) for i in range(experts)]
+                calls = (lambda: [a @ b for a, b in parts],
+                         lambda: torch._grouped_mm(x, w.transpose(1, 2), offs=ends),
+                         lambda: torch._grouped_mm(y.t(), x, offs=ends))
+                times = [timed(call, 0.05) for call in calls]
+                rows.append((n, k, experts, each, *(f"{t * 1e6:.2f}" for t in times), streams(parts)))
+    write(folder, "grouped", ("n", "k", "experts", "tokens_each", "loop_us", "grouped_us", "grouped_weights_us",
+                              "four_streams_us"), rows)
+
+
+def streams(parts):
+    """The loop on four streams, replayed as a graph so that the host does not count."""
+    side = [torch.cuda.Stream() for _ in range(4)]
+    graph = torch.cuda.CUDAGraph()
+    for a, b in parts:
+        a @ b
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        here = torch.cuda.current_stream()
+        for stream in side:
+            stream.wait_stream(here)
+        for i, (a, b) in enumerate(parts):
+            with torch.cuda.stream(side[i % 4]):
+                a @ b
+        for stream in side:
+            here.wait_stream(stream)
+    return f"{timed(graph.replay, 0.05) * 1e6:.2f}"
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name in sys.argv[2:] or ["gemm", "fp8", "accumulate", "loaded", "fused", "loss", "launch", "steps"]:
+    for name in sys.argv[2:] or ["gemm", "fp8", "accumulate", "loaded", "fused", "loss", "launch", "steps", "power", "sustained",
+                                "grouped"]:
         globals()[name](folder)
 
 

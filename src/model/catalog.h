@@ -75,6 +75,7 @@ struct GpuModel {
   Sourced<std::int64_t> pcie_generation;
   Sourced<std::int64_t> pcie_lanes;
   Sourced<Power> tdp;
+  Sourced<Power> power_limit;            // configured below the tdp; absent: the tdp
   Sourced<std::vector<MigProfile>> mig;  // absent: no MIG, share by time-slicing
 };
 

@@ -115,6 +115,7 @@ const Schema& schema_of<GpuModel>() {
     b.field("pcie_generation", &GpuModel::pcie_generation, "PCIe generation").range(3, 8);
     b.field("pcie_lanes", &GpuModel::pcie_lanes, "PCIe lanes").range(1, 32);
     b.field("tdp", &GpuModel::tdp, "thermal design power").required();
+    b.field("power_limit", &GpuModel::power_limit, "configured power limit; default: the thermal design power");
     b.field("mig", &GpuModel::mig, "MIG profiles; absent: no MIG");
     return b.build();
   }();

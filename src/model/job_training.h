@@ -16,6 +16,7 @@ enum class Sharding { none, optimizer, gradients, parameters };  // ZeRO 0 to 3;
 enum class Recompute { none, selective, full };
 enum class Framework { megatron, compiled, eager };  // which kernels are fused and overlapped
 enum class ContextExchange { all_gather, ring };
+enum class Dispatch { all_to_all, deepep };  // how tokens reach their experts
 enum class CheckpointMode { synchronous, asynchronous };
 enum class CheckpointLayout { sharded, rank0 };
 enum class DataCache { none, page, local };
@@ -25,6 +26,7 @@ const std::vector<std::pair<std::string_view, Sharding>>& choices_of(Sharding);
 const std::vector<std::pair<std::string_view, Recompute>>& choices_of(Recompute);
 const std::vector<std::pair<std::string_view, Framework>>& choices_of(Framework);
 const std::vector<std::pair<std::string_view, ContextExchange>>& choices_of(ContextExchange);
+const std::vector<std::pair<std::string_view, Dispatch>>& choices_of(Dispatch);
 const std::vector<std::pair<std::string_view, CheckpointMode>>& choices_of(CheckpointMode);
 const std::vector<std::pair<std::string_view, CheckpointLayout>>& choices_of(CheckpointLayout);
 const std::vector<std::pair<std::string_view, DataCache>>& choices_of(DataCache);
@@ -69,6 +71,7 @@ struct ParallelSpec {
   Sourced<std::int64_t> expert{1};
   Sourced<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 if experts are distributed
   Sourced<std::int64_t> data;           // unset: the remaining GPUs
+  Sourced<std::int64_t> replicate{1};   // copies of what is sharded (HSDP); 1: sharded over all replicas
   Sourced<bool> sequence;               // sequence parallelism in addition to tensor; unset: if tensor > 1
   Sourced<ContextExchange> context_exchange{ContextExchange::ring};
 };
@@ -80,6 +83,25 @@ struct OverlapSpec {
   Sourced<bool> data;      // gradients are reduced during backward, parameters gathered during forward
   Sourced<bool> pipeline;  // activations are sent during compute
   Sourced<bool> expert;    // all-to-all during compute
+};
+
+// What happens to parameters that are sharded (FSDP).
+struct FsdpSpec {
+  using IsRecord = void;
+  SourceLocation place;
+  Sourced<std::int64_t> prefetch{1};  // layers gathered ahead
+  Sourced<bool> reshard{true};        // gathered parameters are freed after the forward pass
+  Sourced<bool> fp8_gather{false};    // parameters are gathered in 1 byte
+};
+
+// How tokens are sent to experts on other GPUs and back.
+struct ExpertSpec {
+  using IsRecord = void;
+  SourceLocation place;
+  Sourced<Dispatch> dispatch;           // unset: deepep if the experts span NVLink domains
+  Sourced<bool> fp8_dispatch{false};    // tokens are sent in 1 byte; sums return in 2
+  Sourced<std::int64_t> token_servers;  // servers whose experts one token may use; unset: all
+  Sourced<std::int64_t> imbalance{0};   // standard deviation of the tokens per expert, percent of their mean
 };
 
 struct DataSpec {
@@ -124,6 +146,8 @@ struct TrainingSpec {
   Sourced<Recompute> recompute{Recompute::none};
   Sourced<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
   Sourced<OverlapSpec> overlap{OverlapSpec{}};
+  Sourced<FsdpSpec> fsdp{FsdpSpec{}};
+  Sourced<ExpertSpec> experts{ExpertSpec{}};
   Sourced<Framework> framework{Framework::megatron};
   Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: true without bf16_optimizer
   Sourced<bool> bf16_optimizer{false};  // weights and moments in 2 bytes, no fp32 copy

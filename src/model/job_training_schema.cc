@@ -35,6 +35,12 @@ const std::vector<std::pair<std::string_view, ContextExchange>>& choices_of(Cont
   return choices;
 }
 
+const std::vector<std::pair<std::string_view, Dispatch>>& choices_of(Dispatch) {
+  static const std::vector<std::pair<std::string_view, Dispatch>> choices{{"all-to-all", Dispatch::all_to_all},
+                                                                          {"deepep", Dispatch::deepep}};
+  return choices;
+}
+
 const std::vector<std::pair<std::string_view, CheckpointMode>>& choices_of(CheckpointMode) {
   static const std::vector<std::pair<std::string_view, CheckpointMode>> choices{
       {"synchronous", CheckpointMode::synchronous}, {"asynchronous", CheckpointMode::asynchronous}};
@@ -109,6 +115,9 @@ const Schema& schema_of<ParallelSpec>() {
             "tensor-parallel size of each expert; default: 1 with expert parallelism")
         .range(1, 1'000);
     b.field("data", &R::data, "data-parallel replicas; default: from the remaining GPUs").range(1, 1'000'000);
+    b.field("replicate", &R::replicate,
+            "hybrid sharding (HSDP): copies of the sharded state; each is sharded over data x context / replicate GPUs")
+        .range(1, 1'000'000);
     b.field("sequence", &R::sequence, "sequence parallelism in the tensor group; default: true if tensor > 1");
     b.field("context_exchange", &R::context_exchange,
             "how keys and values are exchanged in the context-parallel group");
@@ -126,6 +135,40 @@ const Schema& schema_of<OverlapSpec>() {
     b.field("data", &R::data, "gradients with the backward pass, parameters with the forward pass");
     b.field("pipeline", &R::pipeline, "activations between pipeline stages");
     b.field("expert", &R::expert, "all-to-all of tokens to and from experts");
+    return b.build();
+  }();
+  return schema;
+}
+
+template <>
+const Schema& schema_of<FsdpSpec>() {
+  static const Schema schema = [] {
+    using R = FsdpSpec;
+    SchemaBuilder<R> b("fsdp", "How sharded parameters are gathered; needs `sharding: parameters`.");
+    b.field("prefetch", &R::prefetch, "layers whose parameters are gathered ahead of the one that is computed")
+        .range(0, 100);
+    b.field("reshard", &R::reshard, "free gathered parameters after the forward pass and gather them again");
+    b.field("fp8_gather", &R::fp8_gather, "gather parameters in FP8; needs `precision: fp8`");
+    return b.build();
+  }();
+  return schema;
+}
+
+template <>
+const Schema& schema_of<ExpertSpec>() {
+  static const Schema schema = [] {
+    using R = ExpertSpec;
+    SchemaBuilder<R> b("experts", "How tokens are sent to experts on other GPUs.");
+    b.field("dispatch", &R::dispatch,
+            "all-to-all: a copy of a token per expert; deepep: one per server, forwarded over NVLink; default: deepep "
+            "if experts span NVLink domains");
+    b.field("fp8_dispatch", &R::fp8_dispatch, "send tokens to experts in FP8; their outputs return in bf16");
+    b.field("token_servers", &R::token_servers,
+            "NVLink domains whose experts one token may use (group-limited routing); default: all")
+        .range(1, 10'000);
+    b.field("imbalance", &R::imbalance,
+            "standard deviation of the tokens per expert, in percent of their mean; 0: balanced")
+        .range(0, 1'000);
     return b.build();
   }();
   return schema;
@@ -195,6 +238,8 @@ const Schema& schema_of<TrainingSpec>() {
     b.field("flash_attention", &R::flash_attention,
             "fused attention (FlashAttention); false: scores are written to memory");
     b.field("overlap", &R::overlap, "communication overlapped with compute");
+    b.field("fsdp", &R::fsdp, "how sharded parameters are gathered");
+    b.field("experts", &R::experts, "how tokens are sent to experts");
     b.field("framework", &R::framework, "framework: megatron (fused, overlapped), compiled (torch.compile), eager");
     b.field("fp32_gradients", &R::fp32_gradients,
             "gradients are accumulated and reduced in fp32; default: true, false with bf16_optimizer");

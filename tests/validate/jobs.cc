@@ -52,6 +52,12 @@ std::string catalog_text(const std::string& gpu, const std::vector<std::string>&
   const std::size_t item = result.find(fmt::format("  - id: {}\n", gpu));
   CHECK(item != std::string::npos, "the catalog has the GPU of every published table");
   for (const std::string& change : changes) {
+    if (change.starts_with("power=")) {
+      const std::size_t at = result.find("    tdp: ", item);
+      CHECK(at != std::string::npos, "a GPU has a thermal design power");
+      result.insert(at, fmt::format("    power_limit: {}W\n", change.substr(6)));
+      continue;
+    }
     const bool memory = change.starts_with("memory=");
     const std::string key = memory ? "    memory: " : "    memory_bandwidth: ";
     const std::size_t at = result.find(key, item);
@@ -98,12 +104,14 @@ std::string options_of(const std::string& options) {
                                    {"compiled", "framework: compiled"},
                                    {"eager", "framework: eager"},
                                    {"fsdp", "sharding: parameters"},
-                                   {"bf16-optimizer", "bf16_optimizer: true"}}) {
+                                   {"bf16-optimizer", "bf16_optimizer: true"},
+                                   {"all-to-all", "experts: {dispatch: all-to-all}"}}) {
     if (ps::has(options, word)) text += fmt::format("  {}\n", line);
   }
   std::string overlap;
   if (ps::has(options, "no-tensor-overlap")) overlap += "tensor: false";
   if (ps::has(options, "no-data-overlap")) overlap += std::string(overlap.empty() ? "" : ", ") + "data: false";
+  if (ps::has(options, "expert-overlap")) overlap += std::string(overlap.empty() ? "" : ", ") + "expert: true";
   if (!overlap.empty()) text += fmt::format("  overlap: {{{}}}\n", overlap);
   return text;
 }

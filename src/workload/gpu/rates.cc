@@ -135,6 +135,19 @@ double rate_of(const model::GpuModel& gpu, std::string_view kind) {
   return 0;
 }
 
+// Clock of products and attention at a power limit below the one they were measured at. Power beyond what an idle GPU
+// draws grows with the square of the clock: on an H200, products of matrices with few values other than zero draw 537 W
+// and 495 W per unit of that share, at 1,675 MHz; with half of the values the limit of 700 W reduces the clock to 1,540
+// MHz where 785 W would be drawn (bench/calibration/h200_power.csv): an exponent of 1.7, and 2.0 in FP8. Memory-bound
+// kernels keep their rate.
+constexpr double kIdlePower = 120.0 / 700.0;  // of the thermal design power
+double clock_at_limit(const model::GpuModel& gpu) {
+  if (!gpu.power_limit.has_value() || gpu.tdp.value.count() <= 0) return 1;
+  const double limit = static_cast<double>(gpu.power_limit.value.count()) / static_cast<double>(gpu.tdp.value.count());
+  if (limit >= 1) return 1;
+  return std::sqrt(std::max(0.01, limit - kIdlePower) / (1 - kIdlePower));
+}
+
 }  // namespace
 
 Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
@@ -147,7 +160,7 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   for (const ArchitectureScale& known : kScales) {
     if (known.architecture == gpu.architecture.value) scale = known;
   }
-  rates.attention_scale_ = rates.matrix_scale_ = scale.matrix * rates.peak_bf16_ / kH200Peak;
+  rates.attention_scale_ = rates.matrix_scale_ = scale.matrix * rates.peak_bf16_ / kH200Peak * clock_at_limit(gpu);
   rates.power_cap_ = scale.cap;
   rates.processors_ = scale.processors;
   const auto bandwidth = static_cast<double>(gpu.memory_bandwidth.value.per_second.count());
@@ -161,22 +174,24 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   return rates;
 }
 
-double GpuRates::product(const Product& shape, model::Precision precision) const {
-  double rate = product_rate(shape) * 1e12;
+// The tiles of grouped products fill the GPU together, so their rate is that of one product with all their rows.
+double GpuRates::grouped(const Product& shape, double count, model::Precision precision) const {
+  const double flops = shape.flops() * count;
+  double rate = product_rate({shape.m * count, shape.n, shape.k}) * 1e12;
   // Beyond the measured shapes: a partial tile of rows or columns wastes the rest of it, and a short inner length does
   // not amortize the tile's start and end (the surface's own columns rise as k / (k + 165)).
   rate *= std::min(1.0, shape.m / kTile) * std::min(1.0, shape.n / kTile);
   if (shape.k < kGemmK.front()) rate *= shape.k / (shape.k + kInner) / (kGemmK.front() / (kGemmK.front() + kInner));
   if (power_cap_ > 0) rate = std::min(rate, power_cap_);
-  const double measured = shape.flops() / rate;
+  const double measured = flops / rate;
   double seconds = measured / matrix_scale_;
   if (measured < kHostBound) {
     const double saturated = kGemmTflops[kGemmTflops.size() - 1] * 1e12;
-    seconds = std::min(seconds, shape.flops() / saturated / matrix_scale_ * 1.3 + kKernelGap);
+    seconds = std::min(seconds, flops / saturated / matrix_scale_ * 1.3 + kKernelGap);
   }
   if (precision == model::Precision::fp8 && peak_fp8_ > 0) seconds *= peak_bf16_ / (peak_fp8_ * kFp8Efficiency);
   const double width = precision == model::Precision::fp8 ? 1 : 2;
-  const double traffic = (shape.m * shape.k + shape.k * shape.n) * width + shape.m * shape.n * 2;
+  const double traffic = count * ((shape.m * shape.k + shape.k * shape.n) * width + shape.m * shape.n * 2);
   return std::max(seconds, traffic / memory_rate_) + kKernelGap;
 }
 

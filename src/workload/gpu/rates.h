@@ -40,7 +40,11 @@ class GpuRates {
   // Returns an error for a GPU whose catalog entry lacks the rate of the precision.
   [[nodiscard]] static Result<GpuRates> of(const model::GpuModel& gpu);
 
-  [[nodiscard]] double product(const Product& shape, model::Precision precision) const;
+  [[nodiscard]] double product(const Product& shape, model::Precision precision) const {
+    return grouped(shape, 1, precision);
+  }
+  // `count` equal products in one kernel, as for the experts of a GPU.
+  [[nodiscard]] double grouped(const Product& shape, double count, model::Precision precision) const;
   [[nodiscard]] double attention_forward(const AttentionShape& shape) const;
   [[nodiscard]] double attention_backward(const AttentionShape& shape) const;
   // Reads and writes this many bytes, as a fused element-wise kernel does.

@@ -51,6 +51,56 @@ TEST_F(GpuRatesTest, MeasuredShapesAreReproduced) {
   EXPECT_GT(checked, 250U);
 }
 
+// bench/calibration/h200_grouped.csv: products of the experts of a GPU as one kernel or on four streams, whichever is
+// faster, and their weight gradients as one kernel. Times below 30 us are the host's.
+TEST_F(GpuRatesTest, GroupedProductsAsMeasured) {
+  const Result<std::string> text = read_file(source_dir() + "/bench/calibration/h200_grouped.csv");
+  ASSERT_TRUE(text.ok());
+  const GpuRates h200 = rates("h200-sxm");
+  double forward = 0;
+  double weights = 0;
+  double rows = 0;
+  for (const std::string_view line : split_lines(*text)) {
+    double n = 0;
+    double k = 0;
+    double experts = 0;
+    double each = 0;
+    double loop = 0;
+    double one = 0;
+    double gradient = 0;
+    double streams = 0;
+    if (std::sscanf(std::string(line).c_str(), "%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", &n, &k, &experts, &each, &loop, &one,
+                    &gradient, &streams) != 8)
+      continue;
+    if (std::min(one, streams) < 30) continue;
+    ++rows;
+    const double there = h200.grouped({each, n, k}, experts, model::Precision::bf16) * 1e6 / std::min(one, streams);
+    const double back = h200.grouped({n, k, each}, experts, model::Precision::bf16) * 1e6 / gradient;
+    forward += std::abs(std::log(there));
+    weights += std::abs(std::log(back));
+  }
+  ASSERT_GT(rows, 60);
+  std::printf("  mean: %.3f forward, %.3f weights\n", std::exp(forward / rows) - 1, std::exp(weights / rows) - 1);
+  EXPECT_LT(std::exp(forward / rows) - 1, 0.12);
+  EXPECT_LT(std::exp(weights / rows) - 1, 0.15);
+}
+
+// At 500 of 700 W the clock of products falls to sqrt((500 - 120) / (700 - 120)) = 0.809 of what it was; copies keep
+// their rate.
+TEST_F(GpuRatesTest, APowerLimitLowersTheClock) {
+  model::GpuModel gpu = *catalog_.gpu("h100-sxm");
+  const GpuRates full = GpuRates::of(gpu).value();
+  gpu.power_limit = model::Sourced<Power>(Power(500'000));
+  const GpuRates limited = GpuRates::of(gpu).value();
+  const Product shape{8192, 8192, 8192};
+  EXPECT_NEAR(full.product(shape, model::Precision::bf16) / limited.product(shape, model::Precision::bf16), 0.809,
+              0.003);
+  EXPECT_EQ(full.stream(1e9), limited.stream(1e9));
+  gpu.power_limit = model::Sourced<Power>(Power(900'000));
+  EXPECT_EQ(GpuRates::of(gpu).value().product(shape, model::Precision::bf16),
+            full.product(shape, model::Precision::bf16));
+}
+
 // Measured on an H200 under load, independent of the tables: products in runs of 0.3 s, attention between products.
 TEST_F(GpuRatesTest, MeasuredUnderLoad) {
   const GpuRates h200 = rates("h200-sxm");

@@ -82,6 +82,13 @@ std::vector<Keys> jobs() {
   const Keys mixture{{"model", "mixtral-8x7b"}, {"parallel.expert", "8"}, {"global_batch", "256"}};
   const Keys latent{
       {"model", "deepseek-v2"}, {"dimensions.layers", "4"}, {"parallel.expert", "8"}, {"global_batch", "64"}};
+  const Keys wide{{"model", "deepseek-v2"}, {"dimensions.layers", "4"}, {"parallel.expert", "16"},
+                  {"parallel.tensor", "2"}, {"global_batch", "64"},     {"experts.imbalance", "10"}};
+  const Keys sharded{{"model", "llama-3.1-8b"},
+                     {"sharding", "parameters"},
+                     {"precision", "fp8"},
+                     {"global_batch", "32"},
+                     {"framework", "compiled"}};
   const Keys custom{{"dimensions.layers", "8"}, {"dimensions.hidden", "1024"}, {"dimensions.heads", "16"},
                     {"dimensions.ffn", "4096"}, {"dimensions.vocab", "32000"}, {"global_batch", "64"}};
   // Short steps that read many files.
@@ -91,7 +98,7 @@ std::vector<Keys> jobs() {
                    {"data.volume", "images"},  {"data.samples", "10000000"}};
   Keys in_order = small;
   in_order["data.shuffle"] = "false";
-  return {pipeline, uneven, heavy_reads, mixture, latent, custom, small, in_order};
+  return {pipeline, uneven, heavy_reads, mixture, latent, wide, sharded, custom, small, in_order};
 }
 
 // pod32 with a second volume of each purpose, one of the two systems with files.

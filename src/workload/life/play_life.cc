@@ -339,7 +339,8 @@ void Life::states() {
   };
   add({"world", static_cast<std::uint32_t>(parts_.plan.gpus),
        static_cast<std::uint32_t>(std::min(parts_.plan.gpus, parts_.plan.node_gpus)), 1});
-  add(parts_.plan.data_group());
+  add(parts_.plan.shard_group());
+  add(parts_.plan.replica_group());
   add(parts_.plan.pipeline_group());
   add(parts_.plan.tensor_group());
   add(parts_.plan.context_group());

@@ -37,6 +37,9 @@ class Adviser {
   void say_what_bounds();
   void job_changes();
   void parallel_changes();
+  void bubble_changes();
+  void expert_changes();
+  void data_changes();
   void cluster_changes();
   void storage_change(const std::vector<IoLimit>& limits, bool reads);
 
@@ -149,9 +152,85 @@ void Adviser::parallel_changes() {
                  t.parallel.value.data = {};
                });
     }
-    with_job(fmt::format("interleaving {} instead of {}", plan.interleave * 2, plan.interleave),
-             fmt::format("training.parallel.interleave: {}", plan.interleave * 2),
-             [&](model::TrainingSpec& t) { t.parallel.value.interleave.value = plan.interleave * 2; });
+  }
+}
+
+// Fewer and smaller gaps: more chunks per stage, more micro-batches per step.
+void Adviser::bubble_changes() {
+  const TrainingPlan& plan = parts_.plan;
+  if (plan.pipeline < 2) return;
+  for (const std::int64_t factor : {2, 4}) {
+    const std::int64_t chunks = plan.interleave * factor;
+    with_job(fmt::format("interleaving {} instead of {}", chunks, plan.interleave),
+             fmt::format("training.parallel.interleave: {}", chunks),
+             [&](model::TrainingSpec& t) { t.parallel.value.interleave.value = chunks; });
+  }
+  if (share(life_.parts.bubble, life_) <= kMinGain) return;
+  if (plan.micro_batch % 2 == 0) {
+    with_job(fmt::format("micro-batches of {} instead of {}", plan.micro_batch / 2, plan.micro_batch),
+             fmt::format("training.micro_batch: {}", plan.micro_batch / 2),
+             [&](model::TrainingSpec& t) { t.micro_batch.value = plan.micro_batch / 2; });
+  }
+  with_job(fmt::format("a global batch of {} sequences instead of {}, if the training allows it", plan.global_batch * 2,
+                       plan.global_batch),
+           fmt::format("training.global_batch: {}", plan.global_batch * 2),
+           [&](model::TrainingSpec& t) { t.global_batch = model::Sourced<std::int64_t>(plan.global_batch * 2); });
+}
+
+// Tokens that wait for the exchange with their experts.
+void Adviser::expert_changes() {
+  const TrainingPlan& plan = parts_.plan;
+  if (plan.expert < 2 || share(life_.parts.expert, life_) <= kMinGain) return;
+  const OpGroup group = plan.expert_group();
+  if (!plan.overlap_expert && plan.micro_batches > 1) {
+    with_job("overlap the exchange of tokens with the other micro-batch", "training.overlap.expert: true",
+             [](model::TrainingSpec& t) { t.overlap.value.expert = model::Sourced<bool>(true); });
+  }
+  if (plan.dispatch == model::Dispatch::all_to_all && group.ranks > group.node_ranks) {
+    with_job("send each token once per server (DeepEP)", "training.experts.dispatch: deepep",
+             [](model::TrainingSpec& t) {
+               t.experts.value.dispatch = model::Sourced<model::Dispatch>(model::Dispatch::deepep);
+             });
+  }
+  if (!plan.fp8_dispatch) {
+    with_job("send tokens to experts in FP8", "training.experts.fp8_dispatch: true",
+             [](model::TrainingSpec& t) { t.experts.value.fp8_dispatch.value = true; });
+  }
+  if (group.ranks > group.node_ranks && group.node_ranks > 1) {
+    const std::int64_t inside = group.node_ranks;
+    with_job(fmt::format("experts over the {} GPUs of an NVLink domain instead of {}", inside, plan.expert),
+             fmt::format("training.parallel.expert: {}", inside),
+             [&](model::TrainingSpec& t) { t.parallel.value.expert.value = inside; });
+  }
+}
+
+// Parameters and gradients that kernels wait for.
+void Adviser::data_changes() {
+  const TrainingPlan& plan = parts_.plan;
+  if (plan.data * plan.context < 2 || share(life_.parts.data, life_) <= kMinGain) return;
+  if (!plan.overlap_data) {
+    with_job("overlap gradient reduction with the backward pass", "training.overlap.data: true",
+             [](model::TrainingSpec& t) { t.overlap.value.data = model::Sourced<bool>(true); });
+  }
+  if (plan.fp32_gradients) {
+    with_job("reduce gradients in bf16", "training.fp32_gradients: false",
+             [](model::TrainingSpec& t) { t.fp32_gradients = model::Sourced<bool>(false); });
+  }
+  if (plan.sharding != model::Sharding::parameters) return;
+  const OpGroup shards = plan.shard_group();
+  if (shards.ranks > shards.node_ranks && shards.node_ranks > 1 && plan.expert < 2) {
+    const std::int64_t copies = plan.data * plan.context / shards.node_ranks;
+    with_job(fmt::format("hybrid sharding: parameters sharded over the {} GPUs of an NVLink domain", shards.node_ranks),
+             fmt::format("training.parallel.replicate: {}", copies),
+             [&](model::TrainingSpec& t) { t.parallel.value.replicate.value = copies; });
+  }
+  if (plan.reshard) {
+    with_job("keep gathered parameters for the backward pass", "training.fsdp.reshard: false",
+             [](model::TrainingSpec& t) { t.fsdp.value.reshard.value = false; });
+  }
+  if (plan.overlap_data && plan.prefetch < 2) {
+    with_job("gather parameters two layers ahead", "training.fsdp.prefetch: 2",
+             [](model::TrainingSpec& t) { t.fsdp.value.prefetch.value = 2; });
   }
 }
 
@@ -170,14 +249,13 @@ void Adviser::job_changes() {
              [](model::TrainingSpec& t) { t.flash_attention.value = true; });
   }
   parallel_changes();
+  bubble_changes();
+  expert_changes();
+  data_changes();
   if (plan.micro_batches % 2 == 0) {
     with_job(fmt::format("micro-batches of {} instead of {}", plan.micro_batch * 2, plan.micro_batch),
              fmt::format("training.micro_batch: {}", plan.micro_batch * 2),
              [&](model::TrainingSpec& t) { t.micro_batch.value = plan.micro_batch * 2; });
-  }
-  if (plan.data > 1 && !plan.overlap_data) {
-    with_job("overlap gradient reduction with the backward pass", "training.overlap.data: true",
-             [](model::TrainingSpec& t) { t.overlap.value.data = model::Sourced<bool>(true); });
   }
   if (plan.framework == model::Framework::eager) {
     with_job("compiled kernels", "training.framework: compiled",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "workload/nccl/published_collectives.h"
 #include "workload/training/published_steps.h"
 
 namespace weft::workload {
@@ -126,6 +127,115 @@ TEST_F(LayerOpsTest, OverlappedExchanges) {
   EXPECT_LT(backward(plan, 0, 4).total, backward(plain, 0, 4).total);
   plan.micro_batches = 1;  // no other micro-batch to overlap with
   EXPECT_EQ(forward(plan, 0, 4).total, waiting.total);
+}
+
+// DeepEP README, "Normal kernels with NVLink and RDMA forwarding": H800 with 400 Gb/s NICs, 4,096 tokens of 7,168,
+// top-4 groups, top-8 of 256 experts, FP8 dispatch and bf16 combine; GB/s of the slower medium, tokens that stay
+// included.
+TEST_F(LayerOpsTest, DeepEpAsPublished) {
+  struct Row {
+    std::int64_t gpus;
+    double dispatch;
+    double combine;
+  };
+  NcclTimer timer(published_collectives::server("hopper", 200, 400, true));
+  for (const Row& row : {Row{8, 153, 158}, Row{16, 43, 43}, Row{32, 58, 57}, Row{64, 51, 50}}) {
+    TrainingPlan plan = plan_of("deepseek-v3", 1);
+    plan.gpus = plan.data = plan.expert = row.gpus;
+    plan.dispatch = model::Dispatch::deepep;
+    plan.fp8_dispatch = true;
+    plan.token_servers = 4;
+    const PieceTimes times = PieceMaker{plan, rates_, timer}.forward({0, 1, false, false});
+    for (const auto& [what, published] :
+         {std::pair("expert dispatch", row.dispatch), {"expert combine", row.combine}}) {
+      const PieceCommunication* one = call(times, what);
+      ASSERT_NE(one, nullptr);
+      const double rate = static_cast<double>(one->bytes.count()) / static_cast<double>(one->time.count()) * 1e3;
+      EXPECT_NEAR(rate / published, 1, 0.2) << row.gpus << " GPUs, " << what << " " << rate << " GB/s";
+    }
+  }
+}
+
+// A token with 2 of 8 experts on 8 GPUs of 2 servers: both in the other server, or both here, with probability
+// 4/8 x 3/7 each; so it goes to 2 - 2 x 3/14 = 11/7 servers, and to 2 GPUs. Half of what goes to servers stays.
+TEST_F(LayerOpsTest, DeepEpSendsATokenOncePerServer) {
+  TrainingPlan plan = plan_of("mixtral-8x7b", 1);
+  plan.gpus = plan.data = plan.expert = 8;
+  plan.node_gpus = 4;
+  plan.dispatch = plan.usual_dispatch();
+  ASSERT_EQ(plan.dispatch, model::Dispatch::deepep);
+  const double token = 4096.0 * 4096 * 2;
+  const PieceTimes times = forward(plan, 0, 1);
+  EXPECT_NEAR(static_cast<double>(call(times, "expert dispatch")->bytes.count()), token * 11 / 7, 1);
+  EXPECT_EQ(call(times, "expert dispatch")->group.ranks, 2U);
+  EXPECT_EQ(call(times, "expert dispatch")->group.stride, 4U);
+  plan.token_servers = 1;
+  EXPECT_NEAR(static_cast<double>(call(forward(plan, 0, 1), "expert dispatch")->bytes.count()), token, 1);
+  plan.fp8_dispatch = true;
+  const PieceTimes fp8 = forward(plan, 0, 1);
+  EXPECT_NEAR(static_cast<double>(call(fp8, "expert dispatch")->bytes.count()), token / 2, 1);
+  EXPECT_NEAR(static_cast<double>(call(fp8, "expert combine")->bytes.count()), token, 1);
+}
+
+// One expert per GPU, loads with a standard deviation of 10 %: the largest of 8 normal values is 1.42 deviations above
+// the mean (Harter, Biometrika 48, 1961), which exchange and experts feel.
+TEST_F(LayerOpsTest, TheBusiestExpertSetsTheTime) {
+  TrainingPlan plan = plan_of("mixtral-8x7b", 1);
+  plan.gpus = plan.data = plan.expert = 8;
+  const PieceTimes even = forward(plan, 0, 1);
+  plan.imbalance = 0.1;
+  const PieceTimes uneven = forward(plan, 0, 1);
+  const auto bytes = [&](const PieceTimes& times) {
+    return static_cast<double>(call(times, "expert dispatch")->bytes.count());
+  };
+  EXPECT_NEAR(bytes(uneven) / bytes(even), 1.142, 0.003);
+  EXPECT_GT(uneven.compute, even.compute);
+  EXPECT_NEAR(uneven.flops / even.flops, 1.1, 0.05);
+}
+
+// Hybrid sharding: weights are gathered in one server, each GPU's eighth of the gradients is added up over 4 servers.
+TEST_F(LayerOpsTest, HybridSharding) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  plan.gpus = plan.data = 32;
+  plan.sharding = model::Sharding::parameters;
+  plan.overlap_data = true;
+  const PieceTimes wide = backward(plan, 4, 0);
+  EXPECT_EQ(call(wide, "parameter all-gather")->group.ranks, 32U);
+  EXPECT_EQ(call(wide, "gradient all-reduce of replicas"), nullptr);
+  plan.replicate = 4;
+  const PieceTimes hybrid = backward(plan, 4, 0);
+  EXPECT_EQ(call(hybrid, "parameter all-gather")->group.ranks, 8U);
+  EXPECT_EQ(call(hybrid, "parameter all-gather")->group.node_ranks, 8U);
+  const PieceCommunication* replicas = call(hybrid, "gradient all-reduce of replicas");
+  ASSERT_NE(replicas, nullptr);
+  EXPECT_EQ(replicas->group.ranks, 4U);
+  EXPECT_EQ(replicas->group.stride, 8U);
+  EXPECT_EQ(replicas->bytes.count(), call(hybrid, "gradient reduce-scatter")->bytes.count() / 8);
+}
+
+// Parameters that stay gathered are not gathered for the backward pass; in FP8 half as many bytes move; without
+// prefetching every gather is waited for.
+TEST_F(LayerOpsTest, GathersOfShardedParameters) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  plan.gpus = plan.data = 8;
+  plan.sharding = model::Sharding::parameters;
+  plan.overlap_data = true;
+  const PieceTimes usual = forward(plan, 8, 0);
+  TrainingPlan kept = plan;
+  kept.reshard = false;
+  EXPECT_EQ(call(forward(kept, 8, 0), "parameter all-gather")->calls, 8U);
+  EXPECT_EQ(call(backward(kept, 8, 0), "parameter all-gather"), nullptr);
+  TrainingPlan late = plan;
+  late.prefetch = 0;
+  EXPECT_GT(forward(late, 8, 0).exposed[stream_data], usual.exposed[stream_data]);
+  TrainingPlan early = plan;
+  early.prefetch = 3;
+  EXPECT_LE(forward(early, 8, 0).total, usual.total);
+  TrainingPlan fp8 = plan;
+  fp8.precision = model::Precision::fp8;
+  fp8.fp8_gather = true;
+  EXPECT_EQ(call(forward(fp8, 8, 0), "parameter all-gather")->bytes.count() * 2,
+            call(usual, "parameter all-gather")->bytes.count());
 }
 
 // Overlapped weight gathers slow the layers by at most kOverlapSlowdown, and less if there is less to gather.

@@ -42,12 +42,15 @@ class Layers {
  private:
   // Kernels.
   [[nodiscard]] Kernel moved(std::string_view name, double bytes) const { return {name, gpu_.stream(bytes), 0}; }
-  [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true) const {
-    return {name, gpu_.product(shape, low ? plan_.precision : model::Precision::bf16), shape.flops()};
+  // `count` equal ones in one kernel.
+  [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true, double count = 1) const {
+    return {name, gpu_.grouped(shape, count, low ? plan_.precision : model::Precision::bf16), shape.flops() * count};
   }
   // The two products of a backward pass: with respect to the input and to the weights.
-  [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true) const;
-  [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true) const;
+  [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true,
+                                      double count = 1) const;
+  [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true,
+                                       double count = 1) const;
   [[nodiscard]] Kernel attention(bool backward) const;
   [[nodiscard]] Kernel scores(bool backward) const;
   [[nodiscard]] Kernel corrections(bool backward) const;
@@ -112,19 +115,27 @@ class Layers {
     group.node_ranks = std::min(group.node_ranks, group.ranks);
     return {what, collective, stream_expert, group, arrived() * hidden_ * layer::kBf16};
   }
-  [[nodiscard]] Call exchange(std::string_view what) const {
-    return {what, netsim::Collective::all_to_all, stream_expert, plan_.expert_group(),
-            routed() * hidden_ * layer::kBf16};
+  // Tokens to their experts, and the experts' outputs back; backward, gradients take the opposite ways in bf16.
+  [[nodiscard]] Call dispatch(bool backward) const {
+    return exchange("expert dispatch", plan_.fp8_dispatch && !backward ? layer::kFp8 : layer::kBf16);
   }
+  [[nodiscard]] Call combine(bool /*backward*/) const { return exchange("expert combine", layer::kBf16); }
+  [[nodiscard]] Call exchange(std::string_view what, double width) const;
+  // Groups of experts, of `parts` equal ones, that the experts of one token are in, on average.
+  [[nodiscard]] double parts_of_token(double parts, double allowed) const;
+  // Load of the GPU with the most tokens, relative to the mean.
+  [[nodiscard]] double busiest() const;
   // Tokens that a rank sends to experts, counted once per expert.
   [[nodiscard]] double routed() const {
     return tokens_ / (plan_.sequence_parallel ? tensor_ : 1) * layer::d(shape_.active_experts);
   }
-  // Tokens that a rank's experts process.
-  [[nodiscard]] double arrived() const { return routed() * layer::d(plan_.expert_tensor); }
-  [[nodiscard]] Call gather_weights(bool mixture) const;
-  [[nodiscard]] Call scatter_gradients(bool mixture) const;
-  [[nodiscard]] double layer_weights(bool mixture) const;
+  // Tokens that a rank's experts process, on the rank with the most.
+  [[nodiscard]] double arrived() const { return routed() * layer::d(plan_.expert_tensor) * busiest(); }
+  // Sharded parameters: the calls of one layer, one after the other.
+  [[nodiscard]] std::vector<Call> gather_weights(bool mixture) const;
+  [[nodiscard]] std::vector<Call> scatter_gradients(bool mixture) const;
+  [[nodiscard]] SimTime time_of(const std::vector<Call>& calls);
+  std::vector<OpId> start(const std::vector<Call>& calls, const std::vector<OpId>& after);
 
   [[nodiscard]] double company(bool mixture, bool backward);
   // Whether the exchange of tokens overlaps with kernels; then its calls start with the layer.
@@ -133,8 +144,7 @@ class Layers {
   }
   template <class Body>
   void beside_exchanges(bool mixture, bool backward, Body body);
-  template <class Body>
-  void sharded(const Piece& piece, bool backward, Body body);
+  void pass(const Piece& piece, bool backward);
 
   const TrainingPlan& plan_;
   const ModelShape& shape_;

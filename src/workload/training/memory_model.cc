@@ -182,21 +182,23 @@ class StageMemory {
   [[nodiscard]] bool sharded_weights() const { return plan_.sharding == model::Sharding::parameters; }
   [[nodiscard]] double share(const StageWeights& weights, model::Sharding from) const {
     if (plan_.sharding < from) return weights.total();
-    return weights.dense / d(plan_.data_group().ranks) + weights.experts / d(plan_.expert_data_group().ranks);
+    return weights.dense / d(plan_.shard_group().ranks) + weights.experts / d(plan_.expert_data_group().ranks);
   }
   [[nodiscard]] double layer_weights() const {
     const LayerParameters layer = layer_parameters(plan_.shape, plan_.shape.mixture_layers() > 0);
     return (layer.attention + layer.dense) / d(plan_.tensor) + layer.experts / d(plan_.expert * plan_.expert_tensor);
   }
-  // bf16 weights. Where they are sharded: those of the layer in use, of the next one, of the embedding and the head; in
-  // PyTorch the shards themselves are the optimizer's fp32 weights. Transformer Engine keeps FP8 weights and their
-  // transpose over the micro-batches, unless these replace the bf16 ones.
+  // bf16 weights. Where they are sharded: those of the layer in use, of the layers gathered ahead, of the embedding and
+  // the head, or all of them if they stay gathered until the backward pass; in PyTorch the shards themselves are the
+  // optimizer's fp32 weights. Transformer Engine keeps FP8 weights and their transpose over the micro-batches, unless
+  // these replace the bf16 ones.
   [[nodiscard]] double weight_bytes(const StageWeights& weights) const {
     const double fp8 = plan_.fp8_kernels() && assume_ == Assume::usual ? 2 * kFp8 : 0;
     if (!sharded_weights()) return weights.total() * (kBf16 + fp8);
     const double ends = (embedding_parameters(plan_.shape) + head_parameters(plan_.shape)) / d(plan_.tensor);
     const double shards = megatron_ || plan_.bf16_optimizer ? share(weights, model::Sharding::parameters) : 0;
-    return (shards + std::min(weights.total(), 2 * layer_weights() + ends)) * kBf16;
+    const double layers = plan_.reshard ? d(1 + plan_.prefetch) * layer_weights() : weights.total();
+    return shards * kBf16 + std::min(weights.total(), layers + ends) * (plan_.fp8_gather ? kFp8 : kBf16);
   }
   [[nodiscard]] double gradient_size() const {
     if (assume_ == Assume::least && !plan_.gradients_given) return kBf16;

@@ -102,6 +102,8 @@ inline void apply(const std::string& options, TrainingPlan& plan) {
   plan.sharding = has(options, "fsdp")                       ? model::Sharding::parameters
                   : megatron && plan.data * plan.context > 1 ? model::Sharding::optimizer
                                                              : model::Sharding::none;
+  plan.dispatch = has(options, "all-to-all") ? model::Dispatch::all_to_all : plan.usual_dispatch();
+  plan.overlap_expert = has(options, "expert-overlap");
 }
 
 inline PublishedStep row_of(const PublishedSteps& table, std::vector<std::string> fields) {
@@ -158,7 +160,7 @@ inline std::vector<PublishedSteps> read_published_steps(const std::string& path)
 // A server with 8 of these GPUs and one NIC per GPU, as in the published clusters.
 class PublishedMachine {
  public:
-  // "h100-sxm", or "h100-sxm memory=96 bandwidth=2.4" (GB, TB/s) for a variant.
+  // "h100-sxm", or "h100-sxm memory=96 bandwidth=2.4 power=500" (GB, TB/s, W) for a variant.
   explicit PublishedMachine(const std::string& gpu) : catalog_(model::Catalog::built_in(sources_, diagnostics_)) {
     const std::vector<std::string> words = published_steps::split(gpu, ' ');
     const model::GpuModel* model = catalog_.gpu(words.front());
@@ -168,6 +170,8 @@ class PublishedMachine {
       const double value = std::stod(words[i].substr(words[i].find('=') + 1));
       if (words[i].starts_with("memory=")) {
         gpu_.memory.value = Bytes(std::llround(value * 1e9));
+      } else if (words[i].starts_with("power=")) {
+        gpu_.power_limit = model::Sourced<Power>(Power(std::llround(value * 1'000)));
       } else {
         gpu_.memory_bandwidth.value.per_second = Bytes(std::llround(value * 1e12));
       }

@@ -169,14 +169,17 @@ SimTime Step::reduce_time(const StageWeights& weights, bool count) {
   const netsim::Collective collective = sharded ? netsim::Collective::reduce_scatter : netsim::Collective::all_reduce;
   const char* what = sharded ? "gradient reduce-scatter" : "gradient all-reduce";
   const double bytes = plan_.gradient_bytes();
-  return call_time(what, collective, plan_.data_group(), weights.dense * bytes, count) +
+  const OpGroup shards = plan_.shard_group();
+  return call_time(what, collective, sharded ? shards : plan_.data_group(), weights.dense * bytes, count) +
+         call_time("gradient all-reduce of replicas", netsim::Collective::all_reduce, plan_.replica_group(),
+                   weights.dense * bytes / d(shards.ranks), count) +
          call_time("expert gradients", collective, plan_.expert_data_group(), weights.experts * bytes, count);
 }
 
 SimTime Step::gather_time(const StageWeights& weights, bool count) {
   if (plan_.sharding == model::Sharding::none) return SimTime(0);
   const netsim::Collective collective = netsim::Collective::all_gather;
-  return call_time("parameter all-gather", collective, plan_.data_group(), weights.dense * kBf16, count) +
+  return call_time("parameter all-gather", collective, plan_.shard_group(), weights.dense * kBf16, count) +
          call_time("expert parameters", collective, plan_.expert_data_group(), weights.experts * kBf16, count);
 }
 
@@ -226,7 +229,7 @@ void Step::optimizer() {
   const std::vector<StageWeights> stages = stage_weights(plan_);
   double seconds = 0;
   for (const StageWeights& weights : stages) {
-    const double shares = plan_.sharding == model::Sharding::none ? 1 : d(plan_.data_group().ranks);
+    const double shares = plan_.sharding == model::Sharding::none ? 1 : d(plan_.shard_group().ranks);
     const double expert_shares = plan_.sharding == model::Sharding::none ? 1 : d(plan_.expert_data_group().ranks);
     const double own = weights.dense / shares + weights.experts / expert_shares;
     double stage = gpu_.optimizer(own, optimizer_bytes(plan_), plan_.bf16_optimizer);
@@ -259,6 +262,19 @@ void Step::add_calls(const std::vector<PieceCommunication>& calls, std::uint64_t
   }
 }
 
+// Streams may be exposed at the same time; then each gets its share of that time. What no stream explains is the
+// host's.
+void share_exposed(StepParts& parts, SimTime busy) {
+  const SimTime kernels = parts.compute + parts.recompute;
+  const SimTime exposed = parts.tensor + parts.context + parts.expert + parts.data;
+  parts.host = std::max(SimTime(0), busy - kernels - exposed);
+  if (kernels + exposed <= busy || exposed <= SimTime(0)) return;
+  const double part =
+      std::max(0.0, static_cast<double>((busy - kernels).count())) / static_cast<double>(exposed.count());
+  for (SimTime* one : {&parts.tensor, &parts.context, &parts.expert, &parts.data})
+    *one = SimTime(std::llround(static_cast<double>(one->count()) * part));
+}
+
 // Breakdown of the slowest stage's time.
 void Step::account() {
   StepParts& parts = times_.parts;
@@ -279,9 +295,7 @@ void Step::account() {
       add_calls(piece->communication, static_cast<std::uint64_t>(passes));
     }
   }
-  // Streams may be exposed at the same time, so the sum can exceed the busy time.
-  const SimTime shown = parts.compute + parts.recompute + parts.tensor + parts.context + parts.expert + parts.data;
-  parts.host = std::max(SimTime(0), busy - shown);
+  share_exposed(parts, busy);
   SimTime waits = plan_.overlap_pipeline || plan_.pipeline < 2
                       ? SimTime(0)
                       : times_.calls.front().call.time * (2 * passes * plan_.interleave);

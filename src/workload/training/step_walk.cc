@@ -62,12 +62,15 @@ double StepWalk::note(const Call& call) {
 
 SimTime StepWalk::time_of(const Call& call) {
   const Bytes bytes(std::llround(call.bytes));
-  return call.collective == netsim::Collective::send_recv ? timer_.message(bytes, call.group)
-                                                          : timer_.collective(call.collective, bytes, call.group);
+  if (call.collective == netsim::Collective::send_recv) return timer_.message(bytes, call.group);
+  SimTime time = timer_.collective(call.collective, bytes, call.group);
+  if (call.also_bytes > 0)
+    time = std::max(time, timer_.collective(call.collective, Bytes(std::llround(call.also_bytes)), call.also));
+  return call.share < 1 ? SimTime(std::llround(static_cast<double>(time.count()) / call.share)) : time;
 }
 
 void StepWalk::talk(const Call& call) {
-  if (call.group.ranks < 2) return;
+  if (call.group.ranks < 2 && call.also.ranks < 2) return;
   waits_.assign(1, put(call.stream, OpKind::collective, call.what, note(call), waits_));
 }
 

@@ -25,6 +25,10 @@ struct Call {
   std::uint8_t stream = stream_tensor;
   OpGroup group;
   double bytes = 0;
+  // Bytes that another group exchanges at the same time; the longer of the two counts.
+  OpGroup also{};
+  double also_bytes = 0;
+  double share = 1;  // of the rate that a collective reaches
 };
 
 class StepWalk {

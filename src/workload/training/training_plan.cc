@@ -163,6 +163,38 @@ class Planner {
     plan_.overlap_data = habit(overlap.data, true);
     plan_.overlap_pipeline = habit(overlap.pipeline, plan_.interleave > 1);
     plan_.overlap_expert = habit(overlap.expert, false);
+    sharding();
+    experts();
+  }
+
+  void sharding() {
+    const model::ParallelSpec& p = training_.parallel.value;
+    const model::FsdpSpec& fsdp = training_.fsdp.value;
+    plan_.replicate = p.replicate.value;
+    plan_.prefetch = fsdp.prefetch.value;
+    plan_.reshard = fsdp.reshard.value;
+    plan_.fp8_gather = fsdp.fp8_gather.value;
+    if (plan_.fp8_gather && plan_.precision != model::Precision::fp8)
+      error(fsdp.fp8_gather.place, "parameters cannot be gathered in FP8 for bf16 products", "precision: fp8");
+    if (plan_.replicate < 2) return;
+    const std::int64_t replicas = plan_.data * plan_.context;
+    if (replicas % plan_.replicate != 0) {
+      error(p.replicate.place,
+            fmt::format("replicate {} does not divide the {} data-parallel GPUs", plan_.replicate, replicas),
+            fmt::format("a divisor of {}", replicas));
+    } else if (plan_.sharding == model::Sharding::none) {
+      error(p.replicate.place, "nothing is sharded, so every replica is a copy", "sharding: parameters");
+    } else if (plan_.expert > 1) {
+      error(p.replicate.place, "hybrid sharding of distributed experts is not supported", "replicate: 1, or expert: 1");
+    }
+  }
+
+  void experts() {
+    const model::ExpertSpec& experts = training_.experts.value;
+    plan_.dispatch = experts.dispatch.has_value() ? experts.dispatch.value : plan_.usual_dispatch();
+    plan_.fp8_dispatch = experts.fp8_dispatch.value;
+    plan_.token_servers = experts.token_servers.has_value() ? experts.token_servers.value : 0;
+    plan_.imbalance = static_cast<double>(experts.imbalance.value) / 100;
   }
 
   void divides(std::int64_t part, std::int64_t whole, const model::Sourced<std::int64_t>& given, const char* what) {
@@ -310,6 +342,18 @@ std::vector<std::int64_t> TrainingPlan::chunks_by_stage() const {
 OpGroup TrainingPlan::tensor_group() const { return group("tensor", tensor, 1, node_gpus); }
 OpGroup TrainingPlan::context_group() const { return group("context", context, tensor, node_gpus); }
 OpGroup TrainingPlan::data_group() const { return group("data", data * context, tensor, node_gpus); }
+OpGroup TrainingPlan::shard_group() const { return group("data", data * context / replicate, tensor, node_gpus); }
+OpGroup TrainingPlan::replica_group() const {
+  return group("replica", replicate, tensor * (data * context / replicate), node_gpus);
+}
+OpGroup TrainingPlan::expert_rail_group() const {
+  const OpGroup all = expert_group();
+  return group("expert", all.ranks / all.node_ranks, std::int64_t{all.stride} * all.node_ranks, node_gpus);
+}
+OpGroup TrainingPlan::expert_local_group() const {
+  const OpGroup all = expert_group();
+  return group("expert", all.node_ranks, all.stride, node_gpus);
+}
 OpGroup TrainingPlan::expert_group() const { return group("expert", expert, expert_tensor, node_gpus); }
 OpGroup TrainingPlan::expert_data_group() const {
   return group("expert data", data * context * tensor / (expert * expert_tensor), expert * expert_tensor, node_gpus);

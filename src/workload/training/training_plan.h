@@ -29,6 +29,7 @@ struct TrainingPlan {
   std::int64_t expert = 1;
   std::int64_t expert_tensor = 1;
   std::int64_t data = 1;
+  std::int64_t replicate = 1;  // copies of the sharded state
   bool sequence_parallel = false;
   model::ContextExchange context_exchange = model::ContextExchange::ring;
   model::Sharding sharding = model::Sharding::none;
@@ -40,6 +41,13 @@ struct TrainingPlan {
   bool overlap_data = false;
   bool overlap_pipeline = false;
   bool overlap_expert = false;
+  std::int64_t prefetch = 1;  // layers of sharded parameters gathered ahead
+  bool reshard = true;
+  bool fp8_gather = false;
+  model::Dispatch dispatch = model::Dispatch::all_to_all;
+  bool fp8_dispatch = false;
+  std::int64_t token_servers = 0;  // NVLink domains whose experts a token may use; 0: all
+  double imbalance = 0;            // standard deviation of the tokens per expert, relative to their mean
   bool fp32_gradients = false;
   bool gradients_given = false;  // the job file sets fp32_gradients
   bool bf16_optimizer = false;
@@ -65,10 +73,19 @@ struct TrainingPlan {
 
   [[nodiscard]] OpGroup tensor_group() const;
   [[nodiscard]] OpGroup context_group() const;
-  [[nodiscard]] OpGroup data_group() const;         // shares dense weights: data x context
-  [[nodiscard]] OpGroup expert_group() const;       // exchanges tokens
-  [[nodiscard]] OpGroup expert_data_group() const;  // shares an expert's weights
+  [[nodiscard]] OpGroup data_group() const;          // shares dense weights: data x context
+  [[nodiscard]] OpGroup shard_group() const;         // holds one copy of what is sharded
+  [[nodiscard]] OpGroup replica_group() const;       // holds the same shard
+  [[nodiscard]] OpGroup expert_group() const;        // exchanges tokens
+  [[nodiscard]] OpGroup expert_rail_group() const;   // the GPUs of that group with one place in their servers
+  [[nodiscard]] OpGroup expert_local_group() const;  // those in one server
+  [[nodiscard]] OpGroup expert_data_group() const;   // shares an expert's weights
   [[nodiscard]] OpGroup pipeline_group() const;
+  // What Megatron's recipes use: DeepEP where experts span NVLink domains.
+  [[nodiscard]] model::Dispatch usual_dispatch() const {
+    const OpGroup all = expert_group();
+    return all.ranks > all.node_ranks ? model::Dispatch::deepep : model::Dispatch::all_to_all;
+  }
   // "tensor 4 x pipeline 4 (interleave 5) x context 2 x data 2"
   [[nodiscard]] std::string layout() const;
 };

@@ -1,0 +1,103 @@
+// Layers whose parameters are sharded over the replicas (ZeRO-3, FSDP): gathered before use, gradients scattered.
+#include <algorithm>
+#include <array>
+
+#include "workload/training/layers.h"
+
+namespace weft::workload {
+
+using layer::d;
+using layer::kBf16;
+using layer::kFp8;
+
+// Dense weights are sharded over all replicas, those of distributed experts over the replicas of an expert.
+std::vector<Call> Layers::gather_weights(bool mixture) const {
+  const LayerParameters weights = layer_parameters(shape_, mixture);
+  const double width = plan_.fp8_gather ? kFp8 : kBf16;
+  const auto gather = [&](const OpGroup& group, double count) {
+    return Call{"parameter all-gather", netsim::Collective::all_gather, stream_data, group, count * width};
+  };
+  const double dense = (weights.attention + weights.dense) / tensor_ + weights.norms;
+  const double experts = weights.experts / d(plan_.expert * plan_.expert_tensor);
+  if (plan_.expert < 2) return {gather(plan_.shard_group(), dense + experts)};
+  return {gather(plan_.shard_group(), dense), gather(plan_.expert_data_group(), experts)};
+}
+
+// With hybrid sharding, the replicas of a shard then add theirs.
+std::vector<Call> Layers::scatter_gradients(bool mixture) const {
+  std::vector<Call> calls;
+  const double change = plan_.gradient_bytes() / (plan_.fp8_gather ? kFp8 : kBf16);
+  for (const Call& gather : gather_weights(mixture)) {
+    calls.push_back({"gradient reduce-scatter", netsim::Collective::reduce_scatter, stream_data, gather.group,
+                     gather.bytes * change});
+    if (plan_.replicate < 2) continue;
+    calls.push_back({"gradient all-reduce of replicas", netsim::Collective::all_reduce, stream_data,
+                     plan_.replica_group(), gather.bytes * change / d(gather.group.ranks)});
+  }
+  return calls;
+}
+
+SimTime Layers::time_of(const std::vector<Call>& calls) {
+  SimTime sum(0);
+  for (const Call& call : calls) {
+    if (call.group.ranks > 1) sum += walk_.time_of(call);
+  }
+  return sum;
+}
+
+std::vector<OpId> Layers::start(const std::vector<Call>& calls, const std::vector<OpId>& after) {
+  std::vector<OpId> last = after;
+  for (const Call& call : calls) {
+    if (call.group.ranks > 1 && call.bytes >= 1) last.assign(1, walk_.start(call, last));
+  }
+  return last;
+}
+
+// Share of a layer's time that overlaps with gathering weights for the next layer and scattering gradients of the last
+// one.
+double Layers::company(bool mixture, bool backward) {
+  Layers alone(plan_, gpu_, timer_);
+  if (backward) {
+    alone.backward_layer(mixture);
+  } else {
+    alone.forward_layer(mixture);
+  }
+  const SimTime layer = alone.walk_.finish().total;
+  SimTime beside = backward && !plan_.reshard ? SimTime(0) : time_of(gather_weights(mixture));
+  if (backward) beside += time_of(scatter_gradients(mixture));
+  return std::min(1.0, static_cast<double>(beside.count()) / static_cast<double>(layer.count()));
+}
+
+// A layer's parameters are gathered during the compute of earlier layers, and its gradients are scattered during that
+// of the next. Both are on one stream: in the backward pass a gather waits for the scatter before it, which agrees with
+// published steps (docs/validation.md) although PyTorch asks for the gather first.
+void Layers::pass(const Piece& piece, bool backward) {
+  const std::int64_t layers = piece.dense_layers + piece.mixture_layers;
+  const auto mixture = [&](std::int64_t i) { return backward ? i < piece.mixture_layers : i >= piece.dense_layers; };
+  const auto body = [&](std::int64_t i) { backward ? backward_layer(mixture(i)) : forward_layer(mixture(i)); };
+  if (plan_.sharding != model::Sharding::parameters || plan_.shard_group().ranks < 2) {
+    for (std::int64_t i = 0; i < layers; ++i) body(i);
+    return;
+  }
+  const std::array<double, 2> share{piece.dense_layers > 0 ? company(false, backward) : 0,
+                                    piece.mixture_layers > 0 ? company(true, backward) : 0};
+  const auto ahead = static_cast<std::size_t>(plan_.overlap_data ? plan_.prefetch : 0);
+  std::vector<std::vector<OpId>> done{walk_.here()};  // when layers 0, 1, ... may start
+  for (std::int64_t i = 0; i < layers; ++i) {
+    // Gathering this layer's weights may start when the layers before those that are gathered ahead are done.
+    const std::vector<OpId>& free = done[done.size() - 1 - std::min(ahead, done.size() - 1)];
+    if (!backward || plan_.reshard) {
+      for (const OpId op : start(gather_weights(mixture(i)), free)) walk_.wait_for(op);
+    }
+    if (plan_.overlap_data) walk_.slow_down(1 + kOverlapSlowdown * share[mixture(i) ? 1 : 0]);
+    body(i);
+    walk_.slow_down(1);
+    done.push_back(walk_.here());
+    if (!backward) continue;
+    const std::vector<OpId> scattered = start(scatter_gradients(mixture(i)), walk_.here());
+    if (plan_.overlap_data && i + 1 < layers) continue;
+    for (const OpId op : scattered) walk_.wait_for(op);
+  }
+}
+
+}  // namespace weft::workload
