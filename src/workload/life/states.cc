@@ -258,12 +258,16 @@ void add_communication(const LifeParts& parts, FabricTimer& timer, LifeResult& l
         return step.data;
     }
   };
+  const auto counted_as = [](std::uint8_t stream) {
+    return stream == stream_replica ? std::uint8_t{stream_data} : stream;
+  };
   for (const StepCall& call : parts.step.calls) {
     const bool message = call.call.collective == netsim::Collective::send_recv;
     const bool pipeline = call.call.group.name == "pipeline";
     SimTime all(0);
     for (const StepCall& other : parts.step.calls) {
-      if (other.call.stream == call.call.stream && other.call.group.name != "pipeline") all += other.total;
+      if (counted_as(other.call.stream) == counted_as(call.call.stream) && other.call.group.name != "pipeline")
+        all += other.total;
     }
     CommunicationRow row;
     row.what = call.call.what;

@@ -66,7 +66,8 @@ class TimelineMaker {
     for (std::size_t s = 0; s < step.pipeline.stages.size() && s < kMaxStages; ++s) {
       const std::string process = fmt::format("GPU of stage {}", s);
       const std::uint32_t compute = track(process, "compute stream");
-      const char* const kThreads[] = {"compute stream", "NCCL tensor", "NCCL context", "NCCL expert", "NCCL data"};
+      const char* const kThreads[] = {"compute stream", "NCCL tensor", "NCCL context",
+                                      "NCCL expert",    "NCCL data",   "NCCL replica"};
       for (const Pass& pass : step.pipeline.stages[s]) {
         const PieceTimes& piece = piece_of(s, pass);
         if (whole) {

@@ -15,9 +15,16 @@
 
 namespace weft::workload {
 
-// Streams of a rank.
-enum StepStream : std::uint8_t { stream_compute, stream_tensor, stream_context, stream_expert, stream_data };
-inline constexpr std::size_t kStepStreams = 5;
+// Streams of a rank. Replicas of a shard have a communicator of their own, so gathers do not wait for them.
+enum StepStream : std::uint8_t {
+  stream_compute,
+  stream_tensor,
+  stream_context,
+  stream_expert,
+  stream_data,
+  stream_replica
+};
+inline constexpr std::size_t kStepStreams = 6;
 
 struct Piece {
   std::int64_t dense_layers = 0;

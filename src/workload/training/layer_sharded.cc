@@ -31,7 +31,7 @@ std::vector<Call> Layers::scatter_gradients(bool mixture) const {
     calls.push_back({"gradient reduce-scatter", netsim::Collective::reduce_scatter, stream_data, gather.group,
                      gather.bytes * change});
     if (plan_.replicate < 2) continue;
-    calls.push_back({"gradient all-reduce of replicas", netsim::Collective::all_reduce, stream_data,
+    calls.push_back({"gradient all-reduce of replicas", netsim::Collective::all_reduce, stream_replica,
                      plan_.replica_group(), gather.bytes * change / d(gather.group.ranks)});
   }
   return calls;

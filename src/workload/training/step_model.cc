@@ -288,7 +288,7 @@ void Step::account() {
       parts.tensor += piece->exposed[stream_tensor] * passes;
       parts.context += piece->exposed[stream_context] * passes;
       parts.expert += piece->exposed[stream_expert] * passes;
-      parts.data += piece->exposed[stream_data] * passes;
+      parts.data += (piece->exposed[stream_data] + piece->exposed[stream_replica]) * passes;
       busy += piece->total * passes;
       times_.kernel_flops += piece->flops * d(passes);
       times_.kernels += piece->kernels * static_cast<std::uint64_t>(passes);
