@@ -171,8 +171,7 @@ void Adviser::bubble_changes() {
              fmt::format("training.micro_batch: {}", plan.micro_batch / 2),
              [&](model::TrainingSpec& t) { t.micro_batch.value = plan.micro_batch / 2; });
   }
-  with_job(fmt::format("a global batch of {} sequences instead of {}, if the training allows it", plan.global_batch * 2,
-                       plan.global_batch),
+  with_job(fmt::format("a global batch of {} instead of {}", plan.global_batch * 2, plan.global_batch),
            fmt::format("training.global_batch: {}", plan.global_batch * 2),
            [&](model::TrainingSpec& t) { t.global_batch = model::Sourced<std::int64_t>(plan.global_batch * 2); });
 }
