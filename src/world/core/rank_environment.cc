@@ -32,6 +32,16 @@ std::string in_seconds(Duration duration) {
   return text;
 }
 
+// Where rank 0 listens. Below the ports that Linux gives to outgoing connections (ip_local_port_range: from 32768).
+// Jobs that share a server differ in their numbers, and so in their ports; engines on one server differ in their
+// directories; an attempt after one whose port was in use gets another port.
+std::uint64_t master_port(const AttemptName& name, const std::string& state) {
+  constexpr std::uint64_t kFirstPort = 20'000;
+  constexpr std::uint64_t kPorts = 12'768;
+  constexpr std::uint64_t kAttemptStride = 7'919;  // a prime: far from the next jobs
+  return kFirstPort + (hash64(state) % kPorts + name.job % kPorts + name.attempt % kPorts * kAttemptStride) % kPorts;
+}
+
 }  // namespace
 
 GangLayout make_layout(const std::vector<sched::Slot>& slots) {
@@ -49,8 +59,6 @@ GangLayout make_layout(const std::vector<sched::Slot>& slots) {
 }
 
 Variables common_variables(const StartAttempt& command, const EnvironmentContext& context, const GangLayout& layout) {
-  constexpr std::uint64_t kFirstPort = 20'000;
-  constexpr std::uint64_t kPorts = 40'000;
   std::vector<std::string> nodes;
   for (const sched::NodeId node : layout.nodes) nodes.push_back(context.nodes[index_of(node)]);
   Variables variables;
@@ -58,7 +66,7 @@ Variables common_variables(const StartAttempt& command, const EnvironmentContext
   variables["LANG"] = "C.UTF-8";
   for (const auto& [name, value] : command.spec->environment) variables[name] = value;
   variables["MASTER_ADDR"] = context.master;
-  variables["MASTER_PORT"] = std::to_string(kFirstPort + hash64(to_text(command.name)) % kPorts);
+  variables["MASTER_PORT"] = std::to_string(master_port(command.name, context.state));
   variables["WORLD_SIZE"] = std::to_string(command.slots.size());
   variables["GROUP_WORLD_SIZE"] = std::to_string(layout.nodes.size());
   variables["WEFT_JOB_ID"] = std::to_string(command.name.job);
