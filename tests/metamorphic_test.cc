@@ -224,6 +224,45 @@ TEST_F(MetamorphicTest, WhatCannotRunIsNotTimed) {
       << swept.out << swept.err;
 }
 
+// What `sim life` advises for an exchange with experts, bubbles and exposed parameters: set in the job file, it gives
+// the step that was promised.
+TEST_F(MetamorphicTest, AdviceHoldsWhenItIsFollowed) {
+  struct Case {
+    const char* job;
+    std::vector<Edit> edits;
+    const char* how;
+    Edit followed;
+  };
+  const std::vector<Case> cases{
+      {kWideExperts, {}, "training.overlap.expert: true", {"steps: 1000", "overlap: {expert: true}"}},
+      {kStages,
+       {{"global_batch: 128", "global_batch: 16"}, {"precision: bf16", "precision: fp8"}},
+       "training.global_batch: 32",
+       {"global_batch: 16", "global_batch: 32"}},
+      {kSharded,
+       {{"framework: compiled", "framework: compiled\n  precision: fp8"}},
+       "training.fsdp.reshard: false",
+       {"steps: 1000", "steps: 1000\n  fsdp: {reshard: false}"}}};
+  for (const Case& one : cases) {
+    const std::string text = edited(one.job, one.edits);
+    const Outcome outcome =
+        run({weft_binary(), "sim", "life", cluster({}), file("job.yaml", text), "--memory", "ignore", "-o", "json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const Json json = Json::parse(outcome.out, nullptr, false);
+    ASSERT_FALSE(json.is_discarded());
+    double promised = 0;
+    for (const Json& change : json["changes"]) {
+      if (change["how"] == one.how) promised = change["step_s"].get<double>();
+    }
+    ASSERT_GT(promised, 0) << one.how << " is not in " << json["changes"].dump();
+    const Outcome after =
+        run({weft_binary(), "sim", "life", cluster({}), file("job.yaml", edited(text, {one.followed})), "--memory",
+             "ignore", "--no-what-if", "-o", "json"});
+    ASSERT_EQ(after.code, 0) << after.err;
+    EXPECT_NEAR(Json::parse(after.out)["figures"]["step_s"].get<double>() / promised, 1, 0.02) << one.how;
+  }
+}
+
 std::vector<Pair> job_pairs() {
   const Edit whole{"steps: 1000", "recompute: full"};
   return {

@@ -56,6 +56,15 @@ void check_mig(const GpuModel& gpu, Diagnostics& diagnostics) {
   }
 }
 
+// nvidia-smi offers 200 to 700 W on an H200.
+void check_power(const GpuModel& gpu, Diagnostics& diagnostics) {
+  if (!gpu.power_limit.has_value()) return;
+  if (gpu.power_limit.value <= gpu.tdp.value && gpu.power_limit.value * 4 >= gpu.tdp.value) return;
+  diagnostics.error(gpu.power_limit.place,
+                    fmt::format("a power limit of {} is not between {} (a quarter of the TDP) and {} (the TDP)",
+                                to_text(gpu.power_limit.value), to_text(gpu.tdp.value / 4), to_text(gpu.tdp.value)));
+}
+
 void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics& diagnostics) {
   int oob = 0;
   for (const PortGroup& group : server.ports.value) {
@@ -198,7 +207,10 @@ void Catalog::check(Diagnostics& diagnostics) const {
   check_sources(cables_, references, diagnostics);
   check_sources(pdus_, references, diagnostics);
   check_sources(racks_, references, diagnostics);
-  for (const GpuModel& gpu : gpus_) check_mig(gpu, diagnostics);
+  for (const GpuModel& gpu : gpus_) {
+    check_mig(gpu, diagnostics);
+    check_power(gpu, diagnostics);
+  }
   for (const ServerModel& server : servers_) check_server(server, *this, diagnostics);
   for (const SwitchModel& model : switches_) check_switch(model, diagnostics);
   check_media(*this, diagnostics);

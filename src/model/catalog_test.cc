@@ -135,6 +135,20 @@ TEST(CatalogCheck, CatchesSumsThatDoNotAddUp) {
             "");
 }
 
+TEST(CatalogCheck, CatchesImpossiblePowerLimits) {
+  const auto limited = [](const std::string& watts) {
+    return with(std::string(kReferences) +
+                "gpus:\n  - {id: mine, name: x, vendor: us, source: mine, form: sxm, memory: 80GB, memory_bandwidth: "
+                "3TB/s, dense_flops: {bf16: 989TF}, tdp: 700W, power_limit: " +
+                watts + "}\n")
+        .text();
+  };
+  EXPECT_EQ(limited("500W"), "");
+  EXPECT_NE(limited("0W").find("a power limit of"), std::string::npos);
+  EXPECT_NE(limited("100W").find("a power limit of"), std::string::npos);
+  EXPECT_NE(limited("900W").find("a power limit of"), std::string::npos);
+}
+
 TEST(CatalogCheck, CatchesBadValues) {
   const std::string server = std::string(kReferences) +
                              "servers:\n  - {id: s, name: x, vendor: us, source: mine, kind: gpu, height: 8, "

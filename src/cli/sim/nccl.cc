@@ -85,8 +85,7 @@ Command sim_nccl_command() {
       "oversubscription and congestion show in the last column. `weft sim collective` simulates only the network, with "
       "a given algorithm.",
       "With faults (--fail, --slow, --errors), the figures are for a communicator that is created afterwards. Exit "
-      "code "
-      "3 if none can be."};
+      "code 3 if none can be."};
   command.examples = {
       {"weft sim nccl cluster.yaml --ranks 8", "All-reduce on one server, 8 B to 16 GiB"},
       {"weft sim nccl cluster.yaml --op all-to-all --fidelity flow --min-bytes 1MiB", "On the whole pool"},

@@ -140,7 +140,7 @@ double rate_of(const model::GpuModel& gpu, std::string_view kind) {
 // and 495 W per unit of that share, at 1,675 MHz; with half of the values the limit of 700 W reduces the clock to 1,540
 // MHz where 785 W would be drawn (bench/calibration/h200_power.csv): an exponent of 1.7, and 2.0 in FP8. Memory-bound
 // kernels keep their rate.
-constexpr double kIdlePower = 120.0 / 700.0;  // of the thermal design power
+constexpr double kIdlePower = 120.0 / 700.0;  // of the thermal design power; an assumption
 double clock_at_limit(const model::GpuModel& gpu) {
   if (!gpu.power_limit.has_value() || gpu.tdp.value.count() <= 0) return 1;
   const double limit = static_cast<double>(gpu.power_limit.value.count()) / static_cast<double>(gpu.tdp.value.count());

@@ -113,7 +113,7 @@ void Layers::forward_mixture() {
   }
   sort_arrived();
   walk_.talk(expert_tensor_call("expert reduce-scatter", netsim::Collective::reduce_scatter));
-  if (!exchanges_overlap()) walk_.talk(combine(false));
+  if (!exchanges_overlap()) walk_.talk(combine());
   if (!direct) walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
   residual(false);
 }
@@ -123,7 +123,7 @@ void Layers::backward_mixture() {
   residual(true);
   const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
   if (!direct) walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
-  if (!exchanges_overlap()) walk_.talk(combine(true));
+  if (!exchanges_overlap()) walk_.talk(combine());
   walk_.talk(expert_tensor_call("expert all-gather", netsim::Collective::all_gather));
   sort_arrived();
   expert_products(arrived(), true);

@@ -265,13 +265,12 @@ void Layers::beside_exchanges(bool mixture, bool backward, Body body) {
     } else {
       alone.forward_layer(true);
     }
-    const double calls =
-        static_cast<double>((walk_.time_of(dispatch(backward)) + walk_.time_of(combine(backward))).count());
+    const double calls = static_cast<double>((walk_.time_of(dispatch(backward)) + walk_.time_of(combine())).count());
     share = std::min(1.0, calls / static_cast<double>(alone.walk_.finish().compute.count()));
   }
   const double before = walk_.slowness();
   const OpId first = walk_.start(dispatch(backward), walk_.here());
-  const OpId second = walk_.start(combine(backward), walk_.here());
+  const OpId second = walk_.start(combine(), walk_.here());
   walk_.slow_down(before * (1 + kOverlapSlowdown * share));
   body();
   walk_.slow_down(before);

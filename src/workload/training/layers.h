@@ -119,7 +119,7 @@ class Layers {
   [[nodiscard]] Call dispatch(bool backward) const {
     return exchange("expert dispatch", plan_.fp8_dispatch && !backward ? layer::kFp8 : layer::kBf16);
   }
-  [[nodiscard]] Call combine(bool /*backward*/) const { return exchange("expert combine", layer::kBf16); }
+  [[nodiscard]] Call combine() const { return exchange("expert combine", layer::kBf16); }
   [[nodiscard]] Call exchange(std::string_view what, double width) const;
   // Groups of experts, of `parts` equal ones, that the experts of one token are in, on average.
   [[nodiscard]] double parts_of_token(double parts, double allowed) const;

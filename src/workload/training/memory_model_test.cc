@@ -204,6 +204,28 @@ TEST(MemoryModel, TheBandDependsOnWhatIsSet) {
   EXPECT_LT(set.least, set.total);
 }
 
+// Hybrid sharding keeps 4 times as much per GPU with a fourth of the GPUs per copy; parameters that stay gathered are
+// the whole model in bf16.
+TEST(MemoryModel, CopiesOfShardsAndGatheredParameters) {
+  TrainingPlan plan;
+  plan.shape = *find_model("llama-3.1-8b");
+  plan.gpus = plan.data = 32;
+  plan.sequence = 4096;
+  plan.framework = model::Framework::compiled;
+  plan.sharding = model::Sharding::parameters;
+  const Bytes capacity(80'000'000'000);
+  const MemoryUse wide = memory_of(plan, capacity);
+  plan.replicate = 4;
+  const MemoryUse hybrid = memory_of(plan, capacity);
+  EXPECT_NEAR(static_cast<double>(hybrid.optimizer.count()) / static_cast<double>(wide.optimizer.count()), 4, 0.01);
+  plan.reshard = false;
+  EXPECT_NEAR(static_cast<double>(memory_of(plan, capacity).weights.count()), 2 * total_parameters(plan.shape), 1e7);
+  plan.reshard = true;
+  const Bytes one_ahead = memory_of(plan, capacity).weights;
+  plan.prefetch = 3;
+  EXPECT_GT(memory_of(plan, capacity).weights, one_ahead);
+}
+
 TEST(MemoryModel, SuggestedChangesFit) {
   TrainingPlan plan;
   plan.shape = *find_model("llama-3.1-70b");

@@ -41,32 +41,42 @@ void StepWalk::run(std::initializer_list<Kernel> kernels) {
 }
 
 double StepWalk::note(const Call& call) {
-  const Bytes bytes(std::llround(call.bytes));
+  SimTime time = count(call, std::string(call.what), call.group, call.bytes);
+  if (call.also_bytes > 0)
+    time = std::max(time, count(call, std::string(call.what) + ", NVLink", call.also, call.also_bytes));
+  return static_cast<double>(time.count()) / 1e12;
+}
+
+SimTime StepWalk::count(const Call& call, const std::string& what, const OpGroup& group, double bytes) {
+  const Bytes size(std::llround(bytes));
   for (PieceCommunication& known : times_.communication) {
-    if (known.what == call.what && known.bytes == bytes) {
+    if (known.what == what && known.bytes == size && known.group.ranks == group.ranks) {
       ++known.calls;
-      return static_cast<double>(known.time.count()) / 1e12;
+      return known.time;
     }
   }
   PieceCommunication row;
-  row.what = std::string(call.what);
+  row.what = what;
   row.collective = call.collective;
-  row.group = call.group;
+  row.group = group;
   row.stream = call.stream;
-  row.bytes = bytes;
+  row.bytes = size;
   row.calls = 1;
-  row.time = time_of(call);
+  row.time = time_on(call, group, bytes);
   times_.communication.push_back(row);
-  return static_cast<double>(row.time.count()) / 1e12;
+  return row.time;
+}
+
+SimTime StepWalk::time_on(const Call& call, const OpGroup& group, double bytes) {
+  const Bytes size(std::llround(bytes));
+  if (call.collective == netsim::Collective::send_recv) return timer_.message(size, group);
+  const SimTime time = timer_.collective(call.collective, size, group);
+  return call.share < 1 ? SimTime(std::llround(static_cast<double>(time.count()) / call.share)) : time;
 }
 
 SimTime StepWalk::time_of(const Call& call) {
-  const Bytes bytes(std::llround(call.bytes));
-  if (call.collective == netsim::Collective::send_recv) return timer_.message(bytes, call.group);
-  SimTime time = timer_.collective(call.collective, bytes, call.group);
-  if (call.also_bytes > 0)
-    time = std::max(time, timer_.collective(call.collective, Bytes(std::llround(call.also_bytes)), call.also));
-  return call.share < 1 ? SimTime(std::llround(static_cast<double>(time.count()) / call.share)) : time;
+  const SimTime time = time_on(call, call.group, call.bytes);
+  return call.also_bytes > 0 ? std::max(time, time_on(call, call.also, call.also_bytes)) : time;
 }
 
 void StepWalk::talk(const Call& call) {

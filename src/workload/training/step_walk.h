@@ -25,7 +25,7 @@ struct Call {
   std::uint8_t stream = stream_tensor;
   OpGroup group;
   double bytes = 0;
-  // Bytes that another group exchanges at the same time; the longer of the two counts.
+  // Bytes that a group on NVLink exchanges at the same time; the longer of the two counts.
   OpGroup also{};
   double also_bytes = 0;
   double share = 1;  // of the rate that a collective reaches
@@ -57,6 +57,8 @@ class StepWalk {
  private:
   OpId put(std::uint8_t stream, OpKind kind, std::string_view name, double seconds, const std::vector<OpId>& after);
   double note(const Call& call);  // counts the call and returns its seconds
+  SimTime count(const Call& call, const std::string& what, const OpGroup& group, double bytes);
+  [[nodiscard]] SimTime time_on(const Call& call, const OpGroup& group, double bytes);
 
   CommunicationTimer& timer_;
   OpGraph graph_;

@@ -174,6 +174,8 @@ class Planner {
     plan_.prefetch = fsdp.prefetch.value;
     plan_.reshard = fsdp.reshard.value;
     plan_.fp8_gather = fsdp.fp8_gather.value;
+    if (fsdp.place.known() && plan_.sharding != model::Sharding::parameters)
+      diagnostics_.warning(fsdp.place, "`fsdp` has no effect: parameters are not sharded", "sharding: parameters");
     if (plan_.fp8_gather && plan_.precision != model::Precision::fp8)
       error(fsdp.fp8_gather.place, "parameters cannot be gathered in FP8 for bf16 products", "precision: fp8");
     if (plan_.replicate < 2) return;
@@ -195,6 +197,26 @@ class Planner {
     plan_.fp8_dispatch = experts.fp8_dispatch.value;
     plan_.token_servers = experts.token_servers.has_value() ? experts.token_servers.value : 0;
     plan_.imbalance = static_cast<double>(experts.imbalance.value) / 100;
+    if (experts.place.known() && (!plan_.shape.mixture() || plan_.expert < 2)) {
+      diagnostics_.warning(experts.place, "`experts` has no effect: no token leaves its GPU", "parallel: {expert: 8}");
+    } else if (plan_.token_servers > 0) {
+      token_servers(experts.token_servers.place);
+    }
+  }
+
+  // A token needs that many different experts on the servers that it may use.
+  void token_servers(const SourceLocation& place) {
+    if (plan_.dispatch != model::Dispatch::deepep) {
+      diagnostics_.warning(place, "`token_servers` has no effect: every copy of a token is sent", "dispatch: deepep");
+      return;
+    }
+    const OpGroup all = plan_.expert_group();
+    const std::int64_t each = plan_.shape.experts / (all.ranks / all.node_ranks);
+    if (plan_.token_servers * each >= plan_.shape.active_experts) return;
+    error(place,
+          fmt::format("{} servers have {} experts, but a token uses {}", plan_.token_servers,
+                      plan_.token_servers * each, plan_.shape.active_experts),
+          fmt::format("token_servers: {} or more", (plan_.shape.active_experts + each - 1) / each));
   }
 
   void divides(std::int64_t part, std::int64_t whole, const model::Sourced<std::int64_t>& given, const char* what) {

@@ -103,5 +103,48 @@ TEST_F(SplitTest, AcceptsWhatMegatronAccepts) {
   EXPECT_THAT(problem("30", "interleave: 9"), HasSubstr("cannot fill 36 chunks"));
 }
 
+class KeysTest : public ::testing::Test {
+ protected:
+  // All that is said about a job on 4 servers.
+  static std::string said(const std::string& model, const std::string& training) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const FileId file = sources.add(
+        "job.yaml", "job: 1\nname: keys\npool: train\nnodes: 4\ncommand: [train.py]\ntraining: {model: " + model +
+                        ", global_batch: 64, " + training + "}\n");
+    const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
+    std::optional<model::JobSpec> job = model::read_job(root.value(), diagnostics);
+    static const std::unique_ptr<model::Loaded> loaded = model::load_cluster(source_dir() + "/examples/pod32.yaml", {});
+    if (job) model::resolve(*job, *loaded->cluster, diagnostics);
+    if (!diagnostics.has_errors()) (void)plan_training(*job, *loaded->cluster, diagnostics);
+    return render_all(diagnostics, sources, false);
+  }
+};
+
+// What is set and cannot have an effect is said; what cannot be is refused.
+TEST_F(KeysTest, OfShardedParameters) {
+  EXPECT_EQ(said("llama-3.1-8b", "sharding: parameters, fsdp: {reshard: false}, parallel: {replicate: 4}"), "");
+  EXPECT_THAT(said("llama-3.1-8b", "fsdp: {reshard: false}"), HasSubstr("warning: `fsdp` has no effect"));
+  EXPECT_THAT(said("llama-3.1-8b", "sharding: parameters, fsdp: {fp8_gather: true}"), HasSubstr("for bf16 products"));
+  EXPECT_THAT(said("llama-3.1-8b", "sharding: parameters, parallel: {replicate: 3}"),
+              HasSubstr("3 does not divide the 32"));
+  EXPECT_THAT(said("llama-3.1-8b", "sharding: none, parallel: {replicate: 4}"), HasSubstr("nothing is sharded"));
+  EXPECT_THAT(said("mixtral-8x7b", "parallel: {replicate: 2, expert: 8}"), HasSubstr("not supported"));
+}
+
+TEST_F(KeysTest, OfExperts) {
+  EXPECT_EQ(said("deepseek-v2", "parallel: {expert: 32}, experts: {token_servers: 2}"), "");
+  EXPECT_THAT(said("llama-3.1-8b", "experts: {imbalance: 5}"), HasSubstr("warning: `experts` has no effect"));
+  EXPECT_THAT(said("mixtral-8x7b", "experts: {imbalance: 5}"), HasSubstr("warning: `experts` has no effect"));
+  EXPECT_THAT(said("deepseek-v2", "parallel: {expert: 32}, experts: {dispatch: all-to-all, token_servers: 2}"),
+              HasSubstr("warning: `token_servers` has no effect"));
+  // 8 experts on 4 servers of 2 GPUs: one server has 2 of them, which is what a token of Mixtral needs.
+  EXPECT_EQ(said("mixtral-8x7b", "parallel: {expert: 8, expert_tensor: 4}, experts: {token_servers: 1}"), "");
+  EXPECT_THAT(said("mixtral-8x7b",
+                   "dimensions: {active_experts: 4}, parallel: {expert: 8, expert_tensor: 4}, experts: "
+                   "{token_servers: 1}"),
+              HasSubstr("1 servers have 2 experts, but a token uses 4"));
+}
+
 }  // namespace
 }  // namespace weft::workload
