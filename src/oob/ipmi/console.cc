@@ -129,7 +129,7 @@ class SolStream final : public ConsoleStream {
 
 Result<std::unique_ptr<ConsoleStream>> open_ipmi_console(const IpmiOptions& options, int suite, const std::string& user,
                                                          const Secret& password) {
-  if (const auto problem = libipmiconsole.load()) return Error{ErrorCode::not_found, *problem, options.device};
+  if (const auto problem = libipmiconsole.load()) return Error{ErrorCode::internal, *problem, options.device};
   if (!Engine::enter()) {
     return Error{ErrorCode::unavailable, "the console engine cannot start: no file descriptors or threads left",
                  options.device};
