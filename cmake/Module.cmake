@@ -89,7 +89,8 @@ function(weft_test_binary name)
   weft_bundle(${name} compiled ${arg_SOURCES})
   add_executable(${name} ${compiled})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${name} PRIVATE ${arg_LINK} weft_test_places GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} weft_test_places GTest::gmock GTest::gtest_main
+    ${WEFT_TEST_LIBRARIES})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what is measured is in the libraries
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${name} PRIVATE -Wno-gnu-zero-variadic-macro-arguments)  # TYPED_TEST_SUITE and its like

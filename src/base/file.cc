@@ -23,11 +23,11 @@ constexpr int kMaxNames = 100;
 Error bad_path(const char* why, const std::string& path) { return {ErrorCode::invalid_input, why, path}; }
 
 Result<std::string> read_all(int fd, const std::string& shown, std::size_t limit, std::size_t expected) {
-  constexpr std::size_t kChunk = std::size_t{1} << 16U;
+  constexpr std::size_t kChunk = std::size_t{1} << 16U;  // if the size is unknown: pipes, /proc
   std::string text;
   std::size_t used = 0;
   // One byte more than allowed or expected, to detect the end of the file without resizing again.
-  text.resize(std::min(limit, std::max(expected, kChunk)) + 1);
+  text.resize(std::min(limit, expected > 0 ? expected : kChunk) + 1);
   while (true) {
     const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) continue;

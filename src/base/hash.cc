@@ -1,10 +1,9 @@
 #include "base/hash.h"
 
-#include <openssl/evp.h>
-
 #include <array>
 
 #include "base/check.h"
+#include "lazy/crypto.h"
 
 namespace weft {
 

@@ -1,15 +1,12 @@
 #include "bmcsim/bmc.h"
 
-#include <openssl/crypto.h>
-#include <openssl/rand.h>
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "base/check.h"
 #include "base/enum_names.h"
+#include "lazy/crypto.h"
 
 namespace weft::bmcsim {
 namespace {

@@ -1,8 +1,6 @@
 #include "bmcsim/fleet.h"
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <mutex>
@@ -15,6 +13,7 @@
 #include "base/utf8.h"
 #include "base/value.h"
 #include "bmcsim/server.h"
+#include "lazy/crypto.h"
 
 namespace weft::bmcsim {
 namespace {

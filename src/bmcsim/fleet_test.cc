@@ -1,7 +1,6 @@
 // The fleet over real sockets, with libcurl as an independent client.
 #include "bmcsim/fleet.h"
 
-#include <curl/curl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/lazy_curl.h"
+#include "lazy/curl.h"
 
 namespace weft::bmcsim {
 namespace {

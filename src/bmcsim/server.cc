@@ -1,7 +1,6 @@
 #include "bmcsim/server.h"
 
 #include <fmt/format.h>
-#include <openssl/err.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "lazy/crypto.h"
 
 namespace weft::bmcsim {
 namespace {

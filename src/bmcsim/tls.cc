@@ -2,10 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/rand.h>
-#include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/file_descriptor.h"
+#include "lazy/crypto.h"
 
 namespace weft::bmcsim {
 namespace {

@@ -3,8 +3,6 @@
 // ECDSA P-256.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +11,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "lazy/ssl.h"
 
 namespace weft::bmcsim {
 

@@ -1,8 +1,6 @@
 #include "kube/curl_transport.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +11,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/lazy_curl.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "lazy/crypto.h"
+#include "lazy/curl.h"
 #include "oob/redfish/http_header.h"
 #include "oob/redfish/no_pipe_signal.h"
 

@@ -88,6 +88,7 @@ std::string_view Statement::read_bytes(int column) const {
 }
 
 Result<Database> Database::open(const std::string& path, const std::string& vfs) {
+  if (const auto problem = libsqlite.load()) return Error{ErrorCode::internal, *problem, path};
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                    vfs.empty() ? nullptr : vfs.c_str());

@@ -2,14 +2,13 @@
 // codes as errors. It knows no table; sqlite_store.h does.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "store/lazy_sqlite.h"
 
 namespace weft::store {
 

@@ -8,70 +8,6 @@
 namespace weft::cli {
 namespace {
 
-std::vector<Command> make_commands() {
-  std::vector<Command> commands;
-  commands.push_back(design_command());
-  commands.push_back(show_command());
-  commands.push_back(check_command());
-  commands.push_back(render_command());
-  commands.push_back(diff_command());
-  commands.push_back(rules_command());
-  commands.push_back(explain_command());
-  for (Command& command : trace_commands()) commands.push_back(std::move(command));
-  commands.push_back(failures_command());
-  commands.push_back(discover_command());
-  commands.push_back(sim_traffic_command());
-  commands.push_back(sim_collective_command());
-  commands.push_back(sim_workload_command());
-  commands.push_back(sim_life_command());
-  commands.push_back(sim_compare_command());
-  commands.push_back(sim_sweep_command());
-  commands.push_back(sim_models_command());
-  commands.push_back(sim_nccl_command());
-  commands.push_back(sched_replay_command());
-  commands.push_back(sched_explain_command());
-  commands.push_back(sched_status_command());
-  commands.push_back(sched_pack_command());
-  commands.push_back(serve_command());
-  commands.push_back(status_command());
-  for (Command& command : job_commands()) commands.push_back(std::move(command));
-  for (Command& command : node_commands()) commands.push_back(std::move(command));
-  for (Command& command : lease_commands()) commands.push_back(std::move(command));
-  for (Command& command : gate_commands()) commands.push_back(std::move(command));
-  for (Command& command : accounts_commands()) commands.push_back(std::move(command));
-  for (Command& command : pipeline_commands()) commands.push_back(std::move(command));
-  for (Command& command : namespace_commands()) commands.push_back(std::move(command));
-  commands.push_back(queue_command());
-  commands.push_back(watch_command());
-  commands.push_back(drill_command());
-  commands.push_back(oob_sim_command());
-  commands.push_back(oob_status_command());
-  commands.push_back(oob_power_command());
-  for (Command& command : oob_device_commands()) commands.push_back(std::move(command));
-  commands.push_back(oob_console_command());
-  commands.push_back(oob_backup_command());
-  commands.push_back(oob_drift_command());
-  commands.push_back(oob_restore_command());
-  commands.push_back(rescue_command());
-  commands.push_back(oob_rotate_command());
-  commands.push_back(oob_journal_command());
-  commands.push_back(checklist_command());
-  for (Command& command : catalog_commands()) commands.push_back(std::move(command));
-  commands.push_back(schema_command());
-  for (Command& command : about_commands()) commands.push_back(std::move(command));
-  // `help` accepts the names of all commands, and each group once.
-  std::vector<Choice> pages;
-  for (const Command& command : commands) {
-    const std::string word(command.group().empty() ? command.name : command.group());
-    if (pages.empty() || pages.back().name != word) pages.push_back({word, command.summary});
-  }
-  for (const Topic& topic : all_topics()) pages.push_back({topic.name, topic.summary});
-  for (Command& command : commands) {
-    if (command.name == "help") command.arguments.front().choices = pages;
-  }
-  return commands;
-}
-
 template <class Matches>
 const Option* find_option_if(const Command& command, Matches matches) {
   for (const std::vector<Option>* options : {&command.options, &global_options()}) {
@@ -93,11 +29,6 @@ std::string_view Command::last_word() const {
   return blank == std::string::npos ? std::string_view(name) : std::string_view(name).substr(blank + 1);
 }
 
-const std::vector<Command>& all_commands() {
-  static const std::vector<Command> commands = make_commands();
-  return commands;
-}
-
 const std::vector<Option>& global_options() {
   static const std::vector<Option> options = {
       {.name = "color",
@@ -111,21 +42,6 @@ const std::vector<Option>& global_options() {
       {.name = "version", .letter = 'V', .help = "print the version and exit"},
   };
   return options;
-}
-
-const Command* find_command(std::string_view name) {
-  for (const Command& command : all_commands()) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
-}
-
-std::vector<const Command*> commands_of_group(std::string_view group) {
-  std::vector<const Command*> found;
-  for (const Command& command : all_commands()) {
-    if (!group.empty() && command.group() == group) found.push_back(&command);
-  }
-  return found;
 }
 
 const Option* find_option(const Command& command, std::string_view name) {

@@ -18,7 +18,7 @@ bool is_number(std::string_view word) {
 }
 
 // Used while the command is unknown: has the options of all commands. An option has the same meaning in every command
-// (a test checks that), so this is enough to distinguish values from words.
+// (a test checks that), so this is enough to distinguish values from words. Building it takes a while: the last resort.
 const Command& any_command() {
   static const Command any = [] {
     Command command;
@@ -30,6 +30,24 @@ const Command& any_command() {
     return command;
   }();
   return any;
+}
+
+// Has only the global options.
+const Command& no_command() {
+  static const Command none;
+  return none;
+}
+
+// Whether the command has every option of this word: "--quiet", "--output=json", "-qo".
+bool has_options(const Command& command, std::string_view word) {
+  if (!is_option(word)) return false;
+  if (word.starts_with("--")) return find_option(command, word.substr(2, word.find('=') - 2)) != nullptr;
+  for (const char letter : word.substr(1)) {
+    const Option* option = find_option(command, letter);
+    if (option == nullptr) return false;
+    if (!option->value.empty()) return true;  // the rest is its value
+  }
+  return true;
 }
 
 std::vector<std::string_view> command_words() {
@@ -76,7 +94,9 @@ class LineParser {
       scan(*line_.command);
       check_arguments();
     } else if (line_.problem.empty() && line_.command == nullptr) {
-      scan(any_command());  // finds options that no command has
+      const bool all_global = std::all_of(words_.begin(), words_.end(),
+                                          [](const std::string& word) { return has_options(no_command(), word); });
+      scan(all_global ? no_command() : any_command());  // finds options that no command has
     }
     return std::move(line_);
   }
@@ -136,18 +156,30 @@ class LineParser {
   // Positions of the first words that are neither options nor their values.
   [[nodiscard]] std::vector<std::size_t> plain_words() const {
     std::vector<std::size_t> places;
+    std::vector<const Command*> group;
     bool options_over = false;
     for (std::size_t i = 0; i < words_.size() && places.size() < 2; ++i) {
       const std::string& word = words_[i];
       if (options_over || !is_option(word)) {
         places.push_back(i);
+        if (places.size() > 1) break;
+        group = commands_of_group(word);
+        if (group.empty()) break;  // its command has one word
       } else if (word == "--") {
         options_over = true;
-      } else if (takes_next(any_command(), word)) {
+      } else if (takes_next(command_with(group, word), word)) {
         ++i;
       }
     }
     return places;
+  }
+
+  // One that has the options of the word, for takes_next(): of the group if possible.
+  static const Command& command_with(const std::vector<const Command*>& group, std::string_view word) {
+    if (has_options(no_command(), word)) return no_command();
+    const auto found =
+        std::find_if(group.begin(), group.end(), [&](const Command* command) { return has_options(*command, word); });
+    return found == group.end() ? any_command() : **found;
   }
 
   // Whether the value of the option (or of the last of several letters) is the next word.

@@ -141,6 +141,24 @@ TEST(CommandTableTest, OptionsHaveTheSameMeaningInEveryCommand) {
   for (const Option& option : global_options()) check(option);
 }
 
+// A command is looked up in the tables of its first word alone.
+TEST(CommandTableTest, EveryCommandIsFoundByItsWords) {
+  std::map<std::string, std::size_t> sizes;
+  for (const Command& command : all_commands()) {
+    const Command* found = find_command(command.name);
+    ASSERT_NE(found, nullptr) << command.name;
+    EXPECT_EQ(found->name, command.name);
+    EXPECT_EQ(found->run, command.run) << command.name;
+    if (!command.group().empty()) ++sizes[std::string(command.group())];
+  }
+  for (const auto& [group, size] : sizes) EXPECT_EQ(commands_of_group(group).size(), size) << group;
+  EXPECT_EQ(find_command(""), nullptr);
+  EXPECT_EQ(find_command("no such"), nullptr);
+  EXPECT_TRUE(commands_of_group("").empty());
+  EXPECT_TRUE(commands_of_group("show").empty());
+  EXPECT_FALSE(find_command("help")->arguments.front().choices.empty());
+}
+
 TEST(CommandTableTest, CommandsAreComplete) {
   std::set<std::string> names;
   for (const Command& command : all_commands()) {

@@ -1,10 +1,6 @@
 #include "oob/audit/tls_probe.h"
 
 #include <fmt/format.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509_vfy.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -14,6 +10,7 @@
 #include <utility>
 
 #include "base/socket.h"
+#include "lazy/ssl.h"
 #include "oob/redfish/trust.h"
 
 namespace weft::oob {

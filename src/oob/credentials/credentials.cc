@@ -1,7 +1,6 @@
 #include "oob/credentials/credentials.h"
 
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include "base/check.h"
 #include "base/process.h"
 #include "base/utf8.h"
+#include "lazy/crypto.h"
 #include "oob/credentials/book.h"
 #include "oob/credentials/file.h"
 

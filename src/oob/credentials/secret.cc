@@ -1,6 +1,6 @@
 #include "oob/credentials/secret.h"
 
-#include <openssl/crypto.h>
+#include "lazy/crypto.h"
 
 namespace weft::oob {
 

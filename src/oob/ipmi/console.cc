@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ipmiconsole.h>
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "oob/ipmi/error.h"
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 namespace {
@@ -129,6 +129,7 @@ class SolStream final : public ConsoleStream {
 
 Result<std::unique_ptr<ConsoleStream>> open_ipmi_console(const IpmiOptions& options, int suite, const std::string& user,
                                                          const Secret& password) {
+  if (const auto problem = libipmiconsole.load()) return Error{ErrorCode::internal, *problem, options.device};
   if (!Engine::enter()) {
     return Error{ErrorCode::unavailable, "the console engine cannot start: no file descriptors or threads left",
                  options.device};

@@ -1,10 +1,10 @@
 #include "oob/ipmi/error.h"
 
 #include <fmt/format.h>
-#include <freeipmi/freeipmi.h>
-#include <ipmiconsole.h>
 
 #include <string_view>
+
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 namespace {

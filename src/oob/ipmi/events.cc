@@ -1,7 +1,6 @@
 #include "oob/ipmi/events.h"
 
 #include <fmt/format.h>
-#include <freeipmi/freeipmi.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "base/human_format.h"
 #include "oob/ipmi/error.h"
 #include "oob/ipmi/health.h"
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 namespace {

@@ -1,9 +1,8 @@
 // Maps FreeIPMI's interpretation of a sensor state or an event to Health; one mapping for both.
 #pragma once
 
-#include <freeipmi/freeipmi.h>
-
 #include "oob/bmc/bmc.h"
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 

@@ -1,11 +1,12 @@
 #include "oob/ipmi/identity.h"
 
 #include <fmt/format.h>
-#include <freeipmi/freeipmi.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
+
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 namespace {

@@ -1,12 +1,12 @@
 #include "oob/ipmi/options.h"
 
 #include <fmt/format.h>
-#include <freeipmi/freeipmi.h>
-#include <ipmiconsole.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 namespace {

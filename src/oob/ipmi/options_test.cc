@@ -1,10 +1,9 @@
 #include "oob/ipmi/options.h"
 
-#include <freeipmi/freeipmi.h>
 #include <gtest/gtest.h>
-#include <ipmiconsole.h>
 
 #include "oob/ipmi/error.h"
+#include "oob/ipmi/lazy_freeipmi.h"
 #include "oob/ipmi/settings.h"
 
 namespace weft::oob {

@@ -1,7 +1,6 @@
 #include "oob/ipmi/sensors.h"
 
 #include <fmt/format.h>
-#include <freeipmi/freeipmi.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include "base/utf8.h"
 #include "oob/ipmi/error.h"
 #include "oob/ipmi/health.h"
+#include "oob/ipmi/lazy_freeipmi.h"
 
 namespace weft::oob {
 namespace {

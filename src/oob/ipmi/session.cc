@@ -52,6 +52,7 @@ Result<std::unique_ptr<IpmiSession>> IpmiSession::open(const Endpoint& endpoint,
   if (!options) return options.error();
   if (const Status fits = check_ipmi_user(user, endpoint.device); !fits) return fits.error();
   if (const Status fits = check_ipmi_password(password, endpoint.device); !fits) return fits.error();
+  if (const auto problem = libfreeipmi.load()) return Error{ErrorCode::internal, *problem, endpoint.device};
   if (!crypto_ready()) return Error{ErrorCode::internal, "cannot initialize libgcrypt", endpoint.device};
   if (const Status alive = probe_ipmi(endpoint); !alive) return alive.error();
   std::unique_ptr<IpmiSession> session(new IpmiSession(std::move(options).value(), user, password));

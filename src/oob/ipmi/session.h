@@ -3,8 +3,6 @@
 // session is used by one thread; different sessions may be used by different threads.
 #pragma once
 
-#include <freeipmi/freeipmi.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "base/result.h"
 #include "oob/bmc/endpoint.h"
 #include "oob/credentials/secret.h"
+#include "oob/ipmi/lazy_freeipmi.h"
 #include "oob/ipmi/options.h"
 
 namespace weft::oob {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/human_format.h"
+#include "lazy/crypto.h"
 #include "oob/durable/file.h"
 #include "oob/durable/group_commit.h"
 #include "oob/journal/line.h"

@@ -4,9 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/sockios.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -18,6 +15,7 @@
 #include <system_error>
 
 #include "base/socket.h"
+#include "lazy/ssl.h"
 
 namespace weft::oob {
 

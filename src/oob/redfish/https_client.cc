@@ -1,11 +1,6 @@
 #include "oob/redfish/https_client.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/ssl.h>
-#include <openssl/x509_vfy.h>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +9,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/lazy_curl.h"
 #include "base/utf8.h"
+#include "lazy/curl.h"
+#include "lazy/ssl.h"
 #include "oob/redfish/gate.h"
 #include "oob/redfish/http_header.h"
 #include "oob/redfish/json.h"

@@ -1,11 +1,5 @@
 #include "oob/redfish/trust.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -13,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "lazy/crypto.h"
 
 namespace weft::oob {
 
@@ -27,7 +22,7 @@ Result<CertificateStore> trusted_store(const std::string& ca_file) {
   }
   const std::lock_guard lock(mutex);
   if (const auto known = stores.find(pem); known != stores.end()) return known->second;
-  CertificateStore store(X509_STORE_new(), X509_STORE_free);
+  CertificateStore store(X509_STORE_new(), [](X509_STORE* unused) { X509_STORE_free(unused); });
   if (store == nullptr) return Error{ErrorCode::internal, "out of memory for certificates", {}};
   int certificates = 0;
   if (ca_file.empty()) {

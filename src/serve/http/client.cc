@@ -50,8 +50,8 @@ class ClientConnection {
   FileDescriptor socket_;
   const ClientRequest& request_;
   ResponseReader reader_;
-  std::array<char, kReadBytes> buffer_{};
-  bool sent_ = false;  // all of it
+  std::array<char, kReadBytes> buffer_;  // not zeroed: most responses need one page of it
+  bool sent_ = false;                    // all of it
 };
 
 std::string format_request(const ClientRequest& request) {

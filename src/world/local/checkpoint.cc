@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "base/file_descriptor.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "lazy/crypto.h"
 
 namespace weft::world {
 namespace {
@@ -215,8 +215,12 @@ std::string to_hex(const unsigned char* bytes, std::size_t size) {
   return text;
 }
 
+struct FreeDigest {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
 Result<std::string> digest_file(int file, const std::string& path) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  const std::unique_ptr<EVP_MD_CTX, FreeDigest> context(EVP_MD_CTX_new());
   CHECK(context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1, "libcrypto has no SHA-256");
   std::vector<char> piece(1U << 20U);
   for (;;) {

@@ -1,11 +1,10 @@
 #include "world/slurm/rest_client.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "base/lazy_curl.h"
 #include "base/text.h"
+#include "lazy/curl.h"
 #include "world/slurm/slurm_observed.h"
 
 namespace weft::world {
@@ -34,10 +33,10 @@ int check_stopped(void* stopped, curl_off_t /*total*/, curl_off_t /*now*/, curl_
 }
 
 struct FreeHandle {
-  void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
 struct FreeList {
-  void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
 Error failure(std::string message, const std::string& where) {
@@ -73,7 +72,7 @@ Result<std::string> RestClient::token() {
 Result<std::string> RestClient::get(const std::string& path) {
   const Result<std::string> jwt = token();
   if (!jwt.ok()) return jwt.error();
-  const std::unique_ptr<CURL, FreeHandle> handle(::curl_easy_init());
+  const std::unique_ptr<CURL, FreeHandle> handle(curl_easy_init());
   if (handle == nullptr) return failure("out of memory", options_.address);
   const bool is_unix = options_.address.starts_with("unix:");
   std::string url = contains(options_.address, "://") ? options_.address : "http://" + options_.address;
@@ -82,13 +81,13 @@ Result<std::string> RestClient::get(const std::string& path) {
   Answer answer;
   std::unique_ptr<curl_slist, FreeList> headers;
   for (const std::string& header : {"X-SLURM-USER-NAME: " + options_.user, "X-SLURM-USER-TOKEN: " + *jwt}) {
-    curl_slist* longer = ::curl_slist_append(headers.get(), header.c_str());
+    curl_slist* longer = curl_slist_append(headers.get(), header.c_str());
     if (longer == nullptr) return failure("out of memory", options_.address);
     (void)headers.release();  // the list that was appended to is part of the longer one
     headers.reset(longer);
   }
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): libcurl
-  const auto set = [&](CURLoption option, auto value) { (void)::curl_easy_setopt(handle.get(), option, value); };
+  const auto set = [&](CURLoption option, auto value) { (void)curl_easy_setopt(handle.get(), option, value); };
   set(CURLOPT_URL, url.c_str());
   if (is_unix) set(CURLOPT_UNIX_SOCKET_PATH, options_.address.c_str() + 5);
   set(CURLOPT_HTTPHEADER, headers.get());
@@ -100,12 +99,12 @@ Result<std::string> RestClient::get(const std::string& path) {
   set(CURLOPT_NOPROGRESS, 0L);
   set(CURLOPT_XFERINFOFUNCTION, &check_stopped);
   set(CURLOPT_XFERINFODATA, static_cast<void*>(&stopped_));
-  const CURLcode code = ::curl_easy_perform(handle.get());
+  const CURLcode code = curl_easy_perform(handle.get());
   long status = 0;
-  (void)::curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
+  (void)curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
   if (answer.too_large) return failure("the answer is too large", options_.address);
-  if (code != CURLE_OK) return failure(::curl_easy_strerror(code), options_.address);
+  if (code != CURLE_OK) return failure(curl_easy_strerror(code), options_.address);
   if (status == kHttpOk) return std::move(answer.body);
   token_.clear();  // 401, or 500 for one that slurmctld does not accept
   return failure(fmt::format("HTTP status {}", status), options_.address);
