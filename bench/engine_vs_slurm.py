@@ -3,11 +3,13 @@
 
 Starts Slurm with NODES slurmd of this machine (as root) and, in turn, ROUNDS times: submits JOBS jobs of one task and one
 GPU with `sbatch`, one after another, and waits until all have ended; the same with one call of `weft job submit` for as many
-files; and with `weft job submit` in a loop, whose start alone takes longer than that of sbatch. All run the same program
-under srun. PARAMETERS are the SchedulerParameters of slurm.conf for all three: batch_sched_delay=0, as `weft render` writes,
-unless given. Time is from the first submission to the end of the last job as slurmctld logged it, so that all are measured by
-the same clock. Where a hypervisor gives this machine's processors to others, time says little: the processor time that the
-whole machine used is printed beside it, which is what limits the jobs per second while all slurmd run on one machine.
+files; and with `weft job submit` in a loop. All run the same program under srun. PARAMETERS are the SchedulerParameters of
+slurm.conf for all three: batch_sched_delay=0, as `weft render` writes, unless given. Time is from the first submission to the
+end of the last job as slurmctld logged it, so that all are measured by the same clock.
+
+On a virtual machine, the same jobs through Slurm alone take up to a quarter more or less time from minute to minute. Therefore
+many short rounds say more than one long round: the order changes from round to round, and the sums of all rounds are printed
+at the end. The processor time that the whole machine used is printed beside the time.
 """
 
 import os
@@ -62,6 +64,14 @@ def run(slurm, command, jobs, calls):
     return submitted, whole, worked, taken
 
 
+def print_round(title, results):
+    alone = results["Slurm alone"]
+    print(title)
+    for how, (submitted, whole, worked, taken) in results.items():
+        print(f"  {how:14}  {whole:6.1f} s ({100 * (whole / alone[1] - 1):+5.1f} %), submitted in {submitted:5.1f} s, processors "
+              f"{worked:6.1f} s ({100 * (worked / alone[2] - 1):+5.1f} %), steal {taken:.1f} s", flush=True)
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -83,17 +93,17 @@ def main():
         server = subprocess.Popen([weft, "serve", f"{slurm.d}/cluster.yaml", "--engine", "slurm", "--state",
                                    f"{slurm.d}/weft"], env=slurm.environment, stdout=log, stderr=log)
         slurm.wait(120, lambda: f'"usable_nodes": {nodes}' in slurm.ask(weft, "status", "-o", "json"), "weft serve")
-        for _ in range(rounds):
-            sbatch = ["sbatch", "-N1", "-n1", "--gres=gpu:1", "-o", "/dev/null", f"{slurm.d}/alone.sh"]
-            submit = [weft, "job", "submit", "-q", "--directory", "/tmp"]
-            alone = run(slurm, sbatch, jobs, jobs)
-            print(f"{jobs} jobs on {nodes} slurmd: Slurm alone {alone[1]:.1f} s (submitted in {alone[0]:.1f} s), "
-                  f"processors {alone[2]:.1f} s (steal {alone[3]:.1f} s)", flush=True)
-            for how, files, calls in (("one call", jobs, 1), ("a loop", 1, jobs)):
-                through = run(slurm, submit + [f"{slurm.d}/job.yaml"] * files, jobs, calls)
-                print(f"  through weft, {how}: {through[1]:.1f} s (submitted in {through[0]:.1f} s): "
-                      f"{100 * (through[1] / alone[1] - 1):+.1f} %, processors {through[2]:.1f} s "
-                      f"(steal {through[3]:.1f} s): {100 * (through[2] / alone[2] - 1):+.1f} %", flush=True)
+        sbatch = ["sbatch", "-N1", "-n1", "--gres=gpu:1", "-o", "/dev/null", f"{slurm.d}/alone.sh"]
+        submit = [weft, "job", "submit", "-q", "--directory", "/tmp"]
+        ways = [("Slurm alone", sbatch, jobs), ("weft, one call", submit + [f"{slurm.d}/job.yaml"] * jobs, 1),
+                ("weft, a loop", submit + [f"{slurm.d}/job.yaml"], jobs)]
+        measured = {how: [] for how, _, _ in ways}
+        for number in range(rounds):
+            for how, command, calls in ways[number % 3:] + ways[:number % 3]:
+                measured[how].append(run(slurm, command, jobs, calls))
+            print_round(f"round {number + 1}", {how: results[-1] for how, results in measured.items()})
+        print_round(f"{jobs * rounds} jobs on {nodes} slurmd",
+                    {how: [sum(column) for column in zip(*results)] for how, results in measured.items()})
         usage = os.times()
         with open(f"/proc/{server.pid}/stat", encoding="utf-8") as file:
             fields = file.read().rsplit(")", 1)[1].split()

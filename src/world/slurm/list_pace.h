@@ -33,12 +33,15 @@ class ListPace {
     const Duration since = std::max(now - changed_at_, Duration(0)) / kDelayFactor;
     return std::max({std::min(since, longest), periods_.min, std::min(took() * kLoadFactor, kMaxPeriod)});
   }
-  // For a list that a start or an end waits for. Many share one: a list per call would take more time than the jobs.
-  [[nodiscard]] Duration short_wait() const { return std::max(periods_.min, took()); }
+  // For a list that a start or an end waits for. Many share one, because where many jobs start, something waits always.
+  [[nodiscard]] Duration short_wait() const {
+    return std::max(periods_.min, std::min(took() * kShortLoadFactor, kMaxPeriod));
+  }
 
  private:
-  static constexpr int kDelayFactor = 8;  // an end is seen after an eighth of the time that the job ran
-  static constexpr int kLoadFactor = 4;   // lists take at most this share of the time, slurmctld's time included
+  static constexpr int kDelayFactor = 8;      // an end is seen after an eighth of the time that the job ran
+  static constexpr int kLoadFactor = 8;       // lists take at most an eighth of the time, slurmctld's time included
+  static constexpr int kShortLoadFactor = 4;  // and a fourth where something waits for one
   static constexpr Duration kMaxPeriod = sched::seconds(20);  // silence of a minute counts as an outage
 
   // The shortest of the last ones: others were delayed by what else this machine did.

@@ -24,10 +24,11 @@ TEST(ListPace, ListsTakeAtMostAShareOfTheTime) {
   ListPace lists = pace();
   lists.note_change(kStart);
   for (int i = 0; i < 4; ++i) lists.note_list(sched::seconds(2));
-  EXPECT_EQ(lists.wait(true, kStart), sched::seconds(8));
-  EXPECT_EQ(lists.short_wait(), sched::seconds(2));
+  EXPECT_EQ(lists.wait(true, kStart), sched::seconds(16));
+  EXPECT_EQ(lists.short_wait(), sched::seconds(8));
   for (int i = 0; i < 4; ++i) lists.note_list(sched::seconds(100));
   EXPECT_EQ(lists.wait(true, kStart), sched::seconds(20)) << "silence would count as an outage";
+  EXPECT_EQ(lists.short_wait(), sched::seconds(20));
 }
 
 TEST(ListPace, OneDelayedListDoesNotDelayTheNext) {
