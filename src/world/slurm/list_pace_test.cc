@@ -34,7 +34,7 @@ TEST(ListPace, ListsTakeAtMostAShareOfTheTime) {
 TEST(ListPace, OneDelayedListDoesNotDelayTheNext) {
   ListPace lists = pace();
   lists.note_change(kStart);
-  for (int i = 0; i < 4; ++i) lists.note_list(kMilli * 40);
+  for (int i = 0; i < 4; ++i) lists.note_list(kMilli * 20);
   lists.note_list(sched::seconds(2));
   EXPECT_EQ(lists.wait(true, kStart), kMilli * 200);
 }
