@@ -150,6 +150,7 @@ struct TrainingSpec {
   Sourced<ExpertSpec> experts{ExpertSpec{}};
   Sourced<Framework> framework{Framework::megatron};
   Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: true without bf16_optimizer
+  Sourced<bool> cuda_graphs{false};     // kernels are launched as graphs: the host does not limit
   Sourced<bool> bf16_optimizer{false};  // weights and moments in 2 bytes, no fp32 copy
   Sourced<std::int64_t> steps{1'000};
   Sourced<DataSpec> data{DataSpec{}};

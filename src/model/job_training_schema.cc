@@ -241,6 +241,8 @@ const Schema& schema_of<TrainingSpec>() {
     b.field("fsdp", &R::fsdp, "how sharded parameters are gathered");
     b.field("experts", &R::experts, "how tokens are sent to experts");
     b.field("framework", &R::framework, "framework: megatron (fused, overlapped), compiled (torch.compile), eager");
+    b.field("cuda_graphs", &R::cuda_graphs,
+            "kernels are launched as CUDA graphs; false: one by one, which limits small models");
     b.field("fp32_gradients", &R::fp32_gradients,
             "gradients are accumulated and reduced in fp32; default: true, false with bf16_optimizer");
     b.field("bf16_optimizer", &R::bf16_optimizer, "weights and optimizer moments in 2 bytes, without an fp32 copy");

@@ -43,7 +43,11 @@ void Layers::expert_products(double tokens, bool backward) {
   walk_.run({input_gradient("experts up", in, true, local), weight_gradient("experts up", in, true, local)});
 }
 
-void Layers::routing() { walk_.run({"routing", kRoutingKernels * gpu_.stream(0), 0}); }
+void Layers::routing() { walk_.run({"routing", kRoutingKernels * gpu_.stream(0), 0, kRoutingKernels}); }
+
+// The host needs the number of tokens per expert to size the exchange and the products, forward only (the backward pass
+// keeps them): it waits for the GPU, which then waits for the next launch.
+void Layers::read_counts() { walk_.run({"token counts to the host", layer::kReadBack + layer::kLaunch, 0}); }
 
 // k different experts of E; a part with E/parts of them has none of a token's with probability
 // (E - E/parts)/E x (E - E/parts - 1)/(E - 1) x ..., k factors.
@@ -100,6 +104,7 @@ void Layers::forward_mixture() {
   const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
   walk_.run(product("router", {own, d(shape_.experts), hidden_}, false));
   routing();
+  read_counts();
   if (!direct) walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
   if (!exchanges_overlap()) walk_.talk(dispatch(false));
   walk_.talk(expert_tensor_call("expert all-gather", netsim::Collective::all_gather));

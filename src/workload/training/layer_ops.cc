@@ -266,7 +266,7 @@ void Layers::beside_exchanges(bool mixture, bool backward, Body body) {
       alone.forward_layer(true);
     }
     const double calls = static_cast<double>((walk_.time_of(dispatch(backward)) + walk_.time_of(combine())).count());
-    share = std::min(1.0, calls / static_cast<double>(alone.walk_.finish().compute.count()));
+    share = std::min(1.0, calls / static_cast<double>(alone.finish().compute.count()));
   }
   const double before = walk_.slowness();
   const OpId first = walk_.start(dispatch(backward), walk_.here());
@@ -411,14 +411,14 @@ PieceTimes Layers::forward(const Piece& piece) {
   if (piece.embedding) embedding(false);
   pass(piece, false);
   if (piece.head) head_forward();
-  return walk_.finish();
+  return finish();
 }
 
 PieceTimes Layers::backward(const Piece& piece) {
   if (piece.head) head_backward();
   pass(piece, true);
   if (piece.embedding) embedding(true);
-  return walk_.finish();
+  return finish();
 }
 
 PieceTimes PieceMaker::forward(const Piece& piece) const { return Layers(plan, gpu, timer).forward(piece); }

@@ -58,7 +58,7 @@ struct PieceTimes {
   SimTime recompute;
   std::array<SimTime, kStepStreams> exposed;  // by stream: communication while no kernel runs
   double flops = 0;                           // executed by kernels, recomputation included
-  std::uint64_t kernels = 0;
+  std::uint64_t launches = 0;                 // of kernels and calls, by the host
   std::vector<PieceCommunication> communication;
   std::vector<PieceSpan> spans;
   std::vector<std::string> names;

@@ -62,7 +62,7 @@ double Layers::company(bool mixture, bool backward) {
   } else {
     alone.forward_layer(mixture);
   }
-  const SimTime layer = alone.walk_.finish().total;
+  const SimTime layer = alone.finish().total;
   SimTime beside = backward && !plan_.reshard ? SimTime(0) : time_of(gather_weights(mixture));
   if (backward) beside += time_of(scatter_gradients(mixture));
   return std::min(1.0, static_cast<double>(beside.count()) / static_cast<double>(layer.count()));

@@ -9,9 +9,6 @@ namespace {
 
 constexpr double kBf16 = 2;
 constexpr double kFp32 = 4;
-// Host time to launch one kernel in eager PyTorch; the GPU waits if its kernels are shorter. Measured 10.9 us on the
-// machine of the H200 tables, about half of that on faster hosts.
-constexpr double kDispatch = 6e-6;
 
 SimTime time_from(double seconds) { return SimTime(std::llround(seconds * 1e12)); }
 double d(std::int64_t value) { return static_cast<double>(value); }
@@ -291,7 +288,7 @@ void Step::account() {
       parts.data += (piece->exposed[stream_data] + piece->exposed[stream_replica]) * passes;
       busy += piece->total * passes;
       times_.kernel_flops += piece->flops * d(passes);
-      times_.kernels += piece->kernels * static_cast<std::uint64_t>(passes);
+      times_.launches += piece->launches * static_cast<std::uint64_t>(passes);
       add_calls(piece->communication, static_cast<std::uint64_t>(passes));
     }
   }
@@ -305,12 +302,6 @@ void Step::account() {
   parts.data += data_exposed_;
   parts.optimizer = times_.optimizer_time;
   parts.step = times_.pass_end + data_exposed_ + times_.optimizer_time;
-  if (plan_.framework == model::Framework::eager) {
-    const SimTime dispatch = time_from(kDispatch * static_cast<double>(times_.kernels));
-    const SimTime more = std::max(SimTime(0), dispatch - parts.step);
-    parts.host += more;
-    parts.step += more;
-  }
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct StepTimes {
   SimTime optimizer_time;
   SimTime parameters_time;  // to gather them, exposed or not
   double kernel_flops = 0;  // per GPU of the slowest stage
-  std::uint64_t kernels = 0;
+  std::uint64_t launches = 0;
 };
 
 [[nodiscard]] StepTimes play_step(const TrainingPlan& plan, const GpuRates& gpu, CommunicationTimer& timer);

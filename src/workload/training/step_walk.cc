@@ -30,7 +30,7 @@ OpId StepWalk::put(std::uint8_t stream, OpKind kind, std::string_view name, doub
 void StepWalk::run(const Kernel& kernel) {
   if (kernel.seconds <= 0) return;
   const double seconds = kernel.seconds * slow_;
-  ++times_.kernels;
+  times_.launches += kernel.launches;
   times_.flops += kernel.flops;
   (again_ ? times_.recompute : times_.compute) += time_from(seconds);
   waits_.assign(1, put(stream_compute, OpKind::compute, kernel.name, seconds, waits_));
@@ -108,13 +108,14 @@ void StepWalk::beside(const Call& call, double pieces, bool first, const std::ve
   if (!first && alone > 0) waits_.assign(1, put(call.stream, OpKind::collective, call.what, alone, waits_));
 }
 
-PieceTimes StepWalk::finish() {
+PieceTimes StepWalk::finish(double launch) {
   const Status finished = graph_.finish();
   CHECK(finished.ok(), "the operations of a piece are in order");
   const Result<Execution> played = execute(graph_, timer_, StreamOrder::program);
   CHECK(played.ok(), "the operations of a piece are in order");
   const Execution& execution = played.value();
-  times_.total = execution.end;
+  for (const PieceCommunication& call : times_.communication) times_.launches += call.calls;
+  times_.total = std::max(execution.end, SimTime(std::llround(launch * 1e12 * static_cast<double>(times_.launches))));
   for (std::uint8_t stream = stream_tensor; stream < kStepStreams; ++stream) {
     times_.exposed[stream] = exposure(graph_, execution, rank_, 1U << stream, 1U << unsigned{stream_compute}).exposed;
   }

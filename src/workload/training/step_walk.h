@@ -16,6 +16,7 @@ struct Kernel {
   std::string_view name;
   double seconds = 0;
   double flops = 0;
+  std::uint64_t launches = 1;  // kernels that are taken as one
 };
 
 // A collective; no effect if its group has one rank.
@@ -52,7 +53,9 @@ class StepWalk {
   void slow_down(double factor) { slow_ = factor; }
   [[nodiscard]] double slowness() const { return slow_; }
 
-  [[nodiscard]] PieceTimes finish();
+  // `launch`: seconds of the host per kernel or call. The host runs ahead of the GPU, which waits for it where the
+  // operations of a piece take less time than their launches.
+  [[nodiscard]] PieceTimes finish(double launch);
 
  private:
   OpId put(std::uint8_t stream, OpKind kind, std::string_view name, double seconds, const std::vector<OpId>& after);

@@ -146,6 +146,7 @@ class Planner {
     plan_.framework = training_.framework.value;
     plan_.precision = training_.precision.value;
     plan_.flash = training_.flash_attention.value;
+    plan_.cuda_graphs = training_.cuda_graphs.value;
     plan_.bf16_optimizer = training_.bf16_optimizer.value;
     const bool megatron = plan_.framework == model::Framework::megatron;
     plan_.sharding = training_.sharding.has_value()               ? training_.sharding.value

@@ -48,6 +48,7 @@ struct TrainingPlan {
   bool fp8_dispatch = false;
   std::int64_t token_servers = 0;  // NVLink domains whose experts a token may use; 0: all
   double imbalance = 0;            // standard deviation of the tokens per expert, relative to their mean
+  bool cuda_graphs = false;
   bool fp32_gradients = false;
   bool gradients_given = false;  // the job file sets fp32_gradients
   bool bf16_optimizer = false;
