@@ -35,13 +35,16 @@ const Server& server_of(const std::string& gpu) {
   return kServers[0];
 }
 
+// The copper of out-of-band ports does not reach central leaves from the far racks of more servers.
+constexpr std::int64_t kCentralServers = 256;
+
 std::string cluster_text(const Server& server, std::int64_t servers) {
   return fmt::format(
-      "weft: 1\nname: published\nprofile: converged\npools:\n"
+      "weft: 1\nname: published\nprofile: converged\n{}pools:\n"
       "  - {{name: train, role: training, server: {}, count: {}}}\n"
       "fabrics:\n  backend: {{network: infiniband, leaf: {}, wiring: rail-optimized, oversubscription: 1:1}}\n"
       "  frontend: {{subnets: [10.20.0.0/16]}}\n",
-      server.id, servers, server.leaf);
+      servers > kCentralServers ? "site: {row_length: 56, switches: row}\n" : "", server.id, servers, server.leaf);
 }
 
 // The built-in GPUs with changes to one of them.

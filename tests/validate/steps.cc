@@ -74,7 +74,7 @@ std::size_t warned(const Played& played) {
 }
 
 Cell slope_cell(double slope) {
-  if (std::isnan(slope)) return "";
+  if (!std::isfinite(slope)) return "";  // all rows on as many GPUs
   return {100 * slope, fmt::format("{:+.2f} %", 100 * slope)};
 }
 

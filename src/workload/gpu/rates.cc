@@ -37,12 +37,13 @@ struct ArchitectureScale {
   double matrix;
   double cap;
   double processors;  // streaming multiprocessors, or compute units
+  bool any_fp8;       // FP8 products in any layout, accumulated in full
 };
 constexpr double kH200Processors = 132;
-constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0, 108},
-                             ArchitectureScale{"blackwell", 0.725, kPowerCap, 148},
-                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap, 160},
-                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap, 304}};
+constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0, 108, false},
+                             ArchitectureScale{"blackwell", 0.725, kPowerCap, 148, true},
+                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap, 160, true},
+                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap, 304, false}};
 
 // FP8 products reach 1,290 of 1,979 TFLOP/s where bf16 ones of the same shapes reach 680 of 989: measured on an H200
 // over 49 shapes (bench/calibration/measure_gpu.py).
@@ -156,13 +157,14 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   rates.peak_fp8_ = rate_of(gpu, "fp8");
   if (rates.peak_bf16_ <= 0)
     return Error{ErrorCode::not_found, fmt::format("the catalog has no bf16 rate for {}", gpu.id->text), {}};
-  ArchitectureScale scale{"hopper", 1, kPowerCap, kH200Processors};
+  ArchitectureScale scale{"hopper", 1, kPowerCap, kH200Processors, false};
   for (const ArchitectureScale& known : kScales) {
     if (known.architecture == gpu.architecture.value) scale = known;
   }
   rates.attention_scale_ = rates.matrix_scale_ = scale.matrix * rates.peak_bf16_ / kH200Peak * clock_at_limit(gpu);
   rates.power_cap_ = scale.cap;
   rates.processors_ = scale.processors;
+  rates.any_fp8_ = scale.any_fp8;
   const auto bandwidth = static_cast<double>(gpu.memory_bandwidth.value.per_second.count());
   rates.memory_rate_ = bandwidth * kStreamShare;
   rates.optimizer_rate_ = bandwidth * kOptimizerShare;

@@ -61,10 +61,14 @@ class GpuRates {
     return precision == model::Precision::fp8 ? peak_fp8_ : peak_bf16_;
   }
   [[nodiscard]] bool has_fp8() const { return peak_fp8_ > 0; }
+  // FP8 products run in any layout and accumulate in full precision, as on Blackwell (PTX ISA, tcgen05.mma: operands of
+  // either major order, accumulator in fp32). Hopper needs transposed copies and a slower instruction sequence.
+  [[nodiscard]] bool any_fp8() const { return any_fp8_; }
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:
   double peak_bf16_ = 0;  // operations/s, dense
+  bool any_fp8_ = false;
   double peak_fp8_ = 0;
   double matrix_scale_ = 1;  // from the surfaces' rates to this GPU's, bf16
   double power_cap_ = 0;     // on the surface: operations/s that products sustain at the power limit; 0: unknown

@@ -98,7 +98,9 @@ std::vector<Keys> jobs() {
                    {"data.volume", "images"},  {"data.samples", "10000000"}};
   Keys in_order = small;
   in_order["data.shuffle"] = "false";
-  return {pipeline, uneven, heavy_reads, mixture, latent, wide, sharded, custom, small, in_order};
+  Keys short_kernels = custom;
+  short_kernels["sequence"] = "64";
+  return {pipeline, uneven, heavy_reads, mixture, latent, wide, sharded, custom, small, in_order, short_kernels};
 }
 
 // pod32 with a second volume of each purpose, one of the two systems with files.

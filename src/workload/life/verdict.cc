@@ -260,6 +260,10 @@ void Adviser::job_changes() {
     with_job("compiled kernels", "training.framework: compiled",
              [](model::TrainingSpec& t) { t.framework.value = model::Framework::compiled; });
   }
+  if (share(life_.parts.host, life_) > kMinGain) {
+    with_job("kernels launched as CUDA graphs", "training.cuda_graphs: true",
+             [](model::TrainingSpec& t) { t.cuda_graphs.value = true; });
+  }
   if (share(life_.parts.checkpoint, life_) > kMinGain) {
     with_job("asynchronous checkpoints", "training.checkpoint.mode: asynchronous",
              [](model::TrainingSpec& t) { t.checkpoint.value.mode.value = model::CheckpointMode::asynchronous; });

@@ -46,7 +46,7 @@ double Layers::latent_extra(bool backward) const {
 // dX(tokens x k) = dY(tokens x n) W(n x k).
 Kernel Layers::input_gradient(std::string_view name, const Product& forward, bool low, double count) const {
   Kernel kernel = product(name, {forward.m, forward.k, forward.n}, low, count);
-  if (fp8_ && low) kernel.seconds /= kSplitAccumulation;
+  if (fp8_ && low && !gpu_.any_fp8()) kernel.seconds /= kSplitAccumulation;
   return kernel;
 }
 
@@ -57,7 +57,7 @@ Kernel Layers::input_gradient(std::string_view name, const Product& forward, boo
 Kernel Layers::weight_gradient(std::string_view name, const Product& forward, bool low, double count) const {
   const Product shape{forward.n, forward.k, forward.m};
   double seconds = gpu_.grouped(shape, count, low ? plan_.precision : model::Precision::bf16);
-  if (fp8_ && low) seconds /= kSplitAccumulation;
+  if (fp8_ && low && !gpu_.any_fp8()) seconds /= kSplitAccumulation;
   const double weights = forward.n * forward.k * count;
   if (plan_.framework == model::Framework::megatron)
     seconds += gpu_.stream(weights * (plan_.fp32_gradients ? 4.05 : 0.97));
@@ -117,7 +117,7 @@ void Layers::cast_row_gradient() {
 
 // Hopper multiplies FP8 matrices in one layout only, so the inputs of the weight gradient must be transposed.
 void Layers::transpose_gathered() {
-  if (fp8_) walk_.run(moved("transpose FP8", tokens_ * hidden_ * 2 * kFp8));
+  if (fp8_ && !gpu_.any_fp8()) walk_.run(moved("transpose FP8", tokens_ * hidden_ * 2 * kFp8));
 }
 
 void Layers::norm_forward() {

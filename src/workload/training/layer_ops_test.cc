@@ -48,6 +48,39 @@ class LayerOpsTest : public ::testing::Test {
   FlatTimer timer_;
 };
 
+// Kernels of a few microseconds: the host limits, as measured with a tiny model (h200_host.csv), unless they are
+// launched as graphs.
+TEST_F(LayerOpsTest, TheHostLimitsSmallKernels) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  const PieceTimes large = forward(plan, 8, 0);
+  EXPECT_LT(static_cast<double>(large.launches) * 15e6, static_cast<double>(large.total.count()));
+  plan.cuda_graphs = true;
+  EXPECT_EQ(forward(plan, 8, 0).total, large.total);
+  plan.cuda_graphs = false;
+  plan.sequence = 16;
+  plan.shape.hidden = 512;
+  plan.shape.ffn = 1024;
+  const PieceTimes small = forward(plan, 8, 0);
+  EXPECT_EQ(small.total.count(), static_cast<std::int64_t>(small.launches) * 15'000'000);
+  EXPECT_GT(small.launches, 8 * 8U);
+  EXPECT_LT(small.launches, 8 * 27U) << "eager PyTorch launches 27 per layer";
+  plan.cuda_graphs = true;
+  EXPECT_LT(forward(plan, 8, 0).total, small.total);
+}
+
+// Blackwell multiplies FP8 in any layout and accumulates in full: no transposed copies, and gradients at the full rate.
+TEST_F(LayerOpsTest, Fp8GradientsOfBlackwellNeedNoTransposes) {
+  TrainingPlan plan = plan_of("llama-3.1-70b", 4);
+  plan.precision = model::Precision::fp8;
+  const auto transposes = [&](const char* gpu) {
+    const GpuRates rates = GpuRates::of(PublishedMachine(gpu).gpu()).value();
+    const PieceTimes times = PieceMaker{plan, rates, timer_}.backward({2, 0, false, false});
+    return std::count(times.names.begin(), times.names.end(), "transpose FP8");
+  };
+  EXPECT_EQ(transposes("h100-sxm"), 1);
+  EXPECT_EQ(transposes("b200-sxm"), 0);
+}
+
 // 2 operations per weight and token plus causal attention forward; twice that and 2.5 times attention backward.
 TEST_F(LayerOpsTest, FlopsOfALayer) {
   for (const std::int64_t tensor : {1, 4}) {

@@ -286,7 +286,7 @@ std::vector<std::string> what_would_fit(const TrainingPlan& plan, Bytes capacity
     changed.micro_batches = plan.micro_batches * factor;
     changed.tensor = plan.tensor * factor;
     if (changed.tensor <= plan.node_gpus && plan.shape.heads % changed.tensor == 0) {
-      changed.sequence_parallel = plan.framework == model::Framework::megatron;
+      changed.sequence_parallel = plan.tensor < 2 || plan.sequence_parallel;
       attempt(changed, fmt::format("tensor: {}", changed.tensor));
     }
     changed.tensor = plan.tensor;

@@ -93,8 +93,8 @@ inline void apply(const std::string& options, TrainingPlan& plan) {
                                             : model::Framework::megatron;
   const bool megatron = plan.framework == model::Framework::megatron;
   plan.flash = !has(options, "no-flash");
-  plan.sequence_parallel = plan.tensor > 1 && megatron && !has(options, "no-sequence");
-  plan.overlap_tensor = plan.sequence_parallel && !has(options, "no-tensor-overlap");
+  plan.sequence_parallel = plan.tensor > 1 && !has(options, "no-sequence");
+  plan.overlap_tensor = plan.sequence_parallel && megatron && !has(options, "no-tensor-overlap");
   plan.overlap_data = !has(options, "no-data-overlap");
   plan.overlap_pipeline = plan.interleave > 1;
   plan.fp32_gradients = !has(options, "bf16-optimizer") && !has(options, "bf16-gradients");

@@ -89,9 +89,8 @@ class Planner {
     }
     const bool spread = plan_.expert > 1;
     plan_.expert_tensor = p.expert_tensor.has_value() ? p.expert_tensor.value : (spread ? 1 : plan_.tensor);
-    plan_.sequence_parallel = p.sequence.has_value()
-                                  ? p.sequence.value && plan_.tensor > 1
-                                  : plan_.tensor > 1 && training_.framework.value == model::Framework::megatron;
+    // The default of Megatron's recipes, and of TorchTitan's tensor parallelism.
+    plan_.sequence_parallel = plan_.tensor > 1 && (!p.sequence.has_value() || p.sequence.value);
   }
 
   // Server counts near the requested one that the model's split divides.

@@ -109,6 +109,11 @@ class KeysTest : public ::testing::Test {
   static std::string said(const std::string& model, const std::string& training) {
     Sources sources;
     Diagnostics diagnostics;
+    (void)plan(model, training, sources, diagnostics);
+    return render_all(diagnostics, sources, false);
+  }
+  static std::optional<TrainingPlan> plan(const std::string& model, const std::string& training, Sources& sources,
+                                          Diagnostics& diagnostics) {
     const FileId file = sources.add(
         "job.yaml", "job: 1\nname: keys\npool: train\nnodes: 4\ncommand: [train.py]\ntraining: {model: " + model +
                         ", global_batch: 64, " + training + "}\n");
@@ -116,10 +121,26 @@ class KeysTest : public ::testing::Test {
     std::optional<model::JobSpec> job = model::read_job(root.value(), diagnostics);
     static const std::unique_ptr<model::Loaded> loaded = model::load_cluster(source_dir() + "/examples/pod32.yaml", {});
     if (job) model::resolve(*job, *loaded->cluster, diagnostics);
-    if (!diagnostics.has_errors()) (void)plan_training(*job, *loaded->cluster, diagnostics);
-    return render_all(diagnostics, sources, false);
+    if (diagnostics.has_errors()) return std::nullopt;
+    return plan_training(*job, *loaded->cluster, diagnostics);
   }
 };
+
+// As in Megatron's recipes and in TorchTitan.
+TEST_F(KeysTest, SequenceParallelismComesWithTensorParallelism) {
+  const auto parallel = [](const std::string& framework, const std::string& keys) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const auto planned =
+        plan("llama-3.1-8b", "framework: " + framework + ", parallel: {" + keys + "}", sources, diagnostics);
+    return planned.has_value() && planned->sequence_parallel;
+  };
+  for (const char* framework : {"megatron", "compiled", "eager"}) {
+    EXPECT_TRUE(parallel(framework, "tensor: 4")) << framework;
+    EXPECT_FALSE(parallel(framework, "tensor: 4, sequence: false")) << framework;
+    EXPECT_FALSE(parallel(framework, "tensor: 1")) << framework;
+  }
+}
 
 // What is set and cannot have an effect is said; what cannot be is refused.
 TEST_F(KeysTest, OfShardedParameters) {
