@@ -16,11 +16,11 @@ inline constexpr double kBf16 = 2;  // bytes
 inline constexpr double kFp32 = 4;
 inline constexpr double kFp8 = 1;
 
-// Host time to launch one kernel in a module of PyTorch, with its views and the graph of the backward pass. Measured 24
-// to 32 us (h200_host.csv: dense and mixture, eager and compiled) on a virtual machine where an addition takes 12.6 us;
-// servers of clusters need about half of that (an assumption).
+// Host time to launch one kernel in a module of PyTorch, with its views and the graph of the backward pass. Measured 18
+// to 43 us, 29 on average (h200_host.csv: dense and mixture, eager and compiled, two runs), on virtual machines where
+// an addition takes 9 to 13 us; servers of clusters need about half of that (an assumption).
 inline constexpr double kLaunch = 15e-6;
-// For the host to read a small tensor back: 17.4 us on the same machine.
+// For the host to read a small tensor back: 13.5 and 17.4 us on the same machines; half of it, rounded.
 inline constexpr double kReadBack = 9e-6;
 
 inline double d(std::int64_t value) { return static_cast<double>(value); }

@@ -41,6 +41,7 @@ void StepWalk::run(std::initializer_list<Kernel> kernels) {
 }
 
 double StepWalk::note(const Call& call) {
+  ++times_.launches;
   SimTime time = count(call, std::string(call.what), call.group, call.bytes);
   if (call.also_bytes > 0)
     time = std::max(time, count(call, std::string(call.what) + ", NVLink", call.also, call.also_bytes));
@@ -114,7 +115,6 @@ PieceTimes StepWalk::finish(double launch) {
   const Result<Execution> played = execute(graph_, timer_, StreamOrder::program);
   CHECK(played.ok(), "the operations of a piece are in order");
   const Execution& execution = played.value();
-  for (const PieceCommunication& call : times_.communication) times_.launches += call.calls;
   times_.total = std::max(execution.end, SimTime(std::llround(launch * 1e12 * static_cast<double>(times_.launches))));
   for (std::uint8_t stream = stream_tensor; stream < kStepStreams; ++stream) {
     times_.exposed[stream] = exposure(graph_, execution, rank_, 1U << stream, 1U << unsigned{stream_compute}).exposed;
