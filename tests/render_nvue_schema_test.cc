@@ -51,6 +51,7 @@ std::vector<Case> cases() {
       {"numbered_dual_stack", "pod16.yaml",
        everything({{kSpines, "    spines: 4\n    switch_links: numbered\n    ipv6: \"fd00:1::/48\"\n"}})},
       {"three_tiers", "pod16.yaml", everything({{kSpines, "    tiers: 3\n"}})},
+      {"adaptive_routing", "pod16.yaml", everything({{kSpines, "    spines: 4\n    load_balancing: adaptive\n"}})},
       {"no_bfd_no_seeds", "pod16.yaml",
        everything({{kSpines, "    spines: 4\n    hash_seeds: false\n    bfd: false\n"}})},
       {"by_priority", "pod16.yaml", everything({{kQos, "qos: {trust: pcp, priority: 3, cnp_priority: 6,"}})},

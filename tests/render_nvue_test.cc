@@ -35,12 +35,15 @@ std::vector<Variant> variants() {
   numbered.emplace_back(spines, spines + "\n    switch_links: numbered\n    ipv6: 2001:db8:1::/48");
   Edits tiers = everything;
   tiers.emplace_back(spines, "    tiers: 3");
+  Edits adaptive = everything;
+  adaptive.emplace_back(spines, spines + "\n    load_balancing: adaptive");
   Edits lossy = everything;
   lossy.emplace_back("ecn_percent: 20,", "ecn_percent: 20, pfc: off, trust: pcp,");
   return {{"as_it_is", "pod16.yaml", {}},
           {"everything", "pod16.yaml", everything},
           {"numbered", "pod16.yaml", numbered},
           {"three_tiers", "pod16.yaml", tiers},
+          {"adaptive_routing", "pod16.yaml", adaptive},
           {"no_pfc", "pod16.yaml", lossy},
           {"pod32", "pod32.yaml", {}},
           {"superpod", "superpod-h100-4su.yaml", {}}};
@@ -216,6 +219,21 @@ TEST_P(NvueCommands, ShellRunsNothingButNv) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, NvueCommands, ::testing::ValuesIn(variants()),
                          [](const ::testing::TestParamInfo<Variant>& one) { return one.param.name; });
+
+TEST(NvueLoadBalancing, AdaptiveRoutingOnSpectrum4Only) {
+  const auto rendering = load_example("pod16.yaml", {{"system: sonic", "system: cumulus\n    load_balancing: adaptive"},
+                                                     {"frontend: {", "frontend: {load_balancing: adaptive, "}});
+  ASSERT_NE(rendering, nullptr);
+  rendering->render("nvue");
+  const std::string leaf = rendering->sink.content("nvue/be-train-u001-leaf1/commands.nv");
+  EXPECT_NE(leaf.find("nv set router adaptive-routing enable on\n"), std::string::npos);
+  EXPECT_NE(leaf.find(" router adaptive-routing enable on\n"), std::string::npos);
+  EXPECT_EQ(rendering->sink.content("nvue/fe-leaf001a/commands.nv").find("adaptive"), std::string::npos);
+  const std::vector<std::string>& notes = rendering->sink.notes;
+  EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
+                          [](const std::string& note) { return note.find("`load_balancing: adaptive`") != note.npos; }),
+            1);
+}
 
 }  // namespace
 }  // namespace weft

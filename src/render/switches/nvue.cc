@@ -207,6 +207,15 @@ RenderedFile nvue_file(const RenderInput& input, const SwitchPlan& plan) {
                       .sources = {fabric_source(plan.group->fabric), "fabrics.oob"}};
 }
 
+void note_load_balancing(const model::DeviceGroup& group, const model::FabricSpec* fabric, FileSink& sink) {
+  if (fabric == nullptr || fabric->load_balancing.value == model::LoadBalancing::ecmp) return;
+  if (nvue_render::has_adaptive_routing(*group.network_switch, fabric->load_balancing.value)) return;
+  sink.left_out(
+      fmt::format("{}: `load_balancing: {}` is not configured: Cumulus Linux supports adaptive routing, on "
+                  "Spectrum-4 only",
+                  group.name, model::text_of(fabric->load_balancing.value)));
+}
+
 }  // namespace
 
 bool applies_nvue(const RenderInput& input) { return has_ethernet_switch_of(input.cluster, kCumulus); }
@@ -216,6 +225,7 @@ void render_nvue(const RenderInput& input, FileSink& sink) {
   bool stretched = false;
   for (const model::DeviceGroup& group : input.cluster.groups()) {
     if (!is_ethernet_switch_of(input.cluster, group, kCumulus)) continue;
+    note_load_balancing(group, switch_fabric(input.cluster, group.fabric), sink);
     for (std::uint32_t n = 0; n < group.count; ++n) {
       const SwitchPlan plan = planner.plan(static_cast<model::DeviceId>(model::index_of(group.first) + n));
       stretched = stretched || plan.is_stretched();

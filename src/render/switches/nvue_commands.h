@@ -32,6 +32,8 @@ class Commands {
 
 void add_qos(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan);
 void add_routing(Commands& commands, const SwitchPlan& plan);
+// Whether Cumulus Linux can balance load as the fabric requires: adaptive routing, but only on Spectrum-4.
+[[nodiscard]] bool has_adaptive_routing(const model::SwitchModel& model, model::LoadBalancing load_balancing);
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan);
 // Ports for which the function returns true; "" if there are none.
 template <class Wanted>

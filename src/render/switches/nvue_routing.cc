@@ -69,6 +69,15 @@ void add_host_routes(Commands& commands, const SwitchPlan& plan, const std::stri
   commands.set_at(bgp, {"address-family", "ipv4-unicast", "redistribute", "static", "enable", "on"});
 }
 
+// "Adaptive Routing" of the NVUE Command Reference: enabled globally, then on each routed port.
+void add_adaptive_routing(Commands& commands, const SwitchPlan& plan) {
+  const std::string ports =
+      names_where(plan, [](const SwitchPort& port) { return port.use == SwitchPort::Use::fabric; });
+  if (ports.empty() || !has_adaptive_routing(*plan.model, plan.fabric->load_balancing.value)) return;
+  commands.set({"router", "adaptive-routing", "enable", "on"});
+  commands.set({"interface", ports, "router", "adaptive-routing", "enable", "on"});
+}
+
 void add_guard_rule(Commands& commands, const std::string& place, const GuardRule& rule) {
   commands.set_at(place, {"match", "ip", "source-ip", to_text(rule.source)});
   commands.set_at(place, {"match", "ip", "dest-ip", to_text(rule.destination)});
@@ -84,6 +93,10 @@ void add_guard_rule(Commands& commands, const std::string& place, const GuardRul
 }
 
 }  // namespace
+
+bool has_adaptive_routing(const model::SwitchModel& model, model::LoadBalancing load_balancing) {
+  return load_balancing == model::LoadBalancing::adaptive && model.asic.value == "Spectrum-4";
+}
 
 void add_routing(Commands& commands, const SwitchPlan& plan) {
   if (!plan.routes() || plan.device->asn == 0) return;
@@ -110,6 +123,7 @@ void add_routing(Commands& commands, const SwitchPlan& plan) {
   if (peers) add_peers(commands, plan, bgp);
   add_nodes(commands, plan.nodes, bgp);
   add_host_routes(commands, plan, bgp);
+  add_adaptive_routing(commands, plan);
   if (!plan.fabric->hash_seeds.value) return;
   const int seed = static_cast<int>(plan.group->fabric) * 10 + static_cast<int>(plan.group->tier);
   commands.set({"system", "forwarding", "hash-seed", std::to_string(seed)});
