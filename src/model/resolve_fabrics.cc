@@ -41,6 +41,23 @@ void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
   fabric_addresses(fabric, kind);
   fabric_qos(fabric, kind);
   managers(fabric);
+  unused_fabric_keys(fabric, kind);
+}
+
+// All data fabrics have the same keys, but some keys have a meaning on some of them only.
+void Resolver::unused_fabric_keys(const FabricSpec& fabric, FabricKindIndex kind) {
+  const auto warn = [&](const auto& given, const char* key, const char* reason) {
+    if (given.from_file()) diagnostics_.warning(given.place, fmt::format("`{}` has no effect: {}", key, reason));
+  };
+  if (kind == FabricKindIndex::frontend) {
+    constexpr const char* kStorageLeaves = "the frontend has no leaves of its own for storage servers";
+    warn(fabric.storage_breakout, "storage_breakout", kStorageLeaves);
+    warn(fabric.storage_oversubscription, "storage_oversubscription", kStorageLeaves);
+    warn(fabric.qos->global_pause, "global_pause", "flow control is configured on backend and storage ports only");
+    return;
+  }
+  warn(fabric.peer_links, "peer_links", "only the leaves of the frontend are connected in pairs");
+  warn(fabric.external->speed, "speed", "only the frontend is connected to the site network");
 }
 
 void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {

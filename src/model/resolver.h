@@ -66,6 +66,7 @@ class Resolver {
   void fabric_addresses(FabricSpec& fabric, FabricKindIndex kind);
   void fabric_qos(FabricSpec& fabric, FabricKindIndex kind);
   void managers(FabricSpec& fabric);
+  void unused_fabric_keys(const FabricSpec& fabric, FabricKindIndex kind);
   void oob();
   void subnets_apart();
   void storage();

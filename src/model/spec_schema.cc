@@ -183,7 +183,7 @@ WEFT_SCHEMA_END
 
 WEFT_SCHEMA(ExternalSpec, "external", "Links from the top tier to the site network.")
 b.field("links", &R::links, "number of links, all switches together").range(0, 1024);
-b.field("speed", &R::speed, "speed per link; default: the uplink speed");
+b.field("speed", &R::speed, "speed per link, which must be the uplink speed");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(FabricSpec, "fabric", "One of the three data fabrics.")
