@@ -143,6 +143,7 @@ void add_transceivers(const model::Cluster& cluster, std::vector<BomLine>& lines
     BomLine line =
         make_line(BomPhase::cabling, "transceiver", std::get<0>(key), *value.first, std::string(std::get<1>(key)));
     line.count = value.second;
+    if (value.first->power.has_value()) line.included_power = *value.first->power * line.count;
     lines.push_back(std::move(line));
   }
 }
@@ -396,6 +397,9 @@ FactsSection bom_facts(const model::Cluster& cluster, const Bom& bom, const Pric
                            share ? Cell(*share, fmt::format("{:.1f} % (guideline 3-5 %)", *share)) : Cell()});
   }
   facts.facts.push_back({"power_w", "Power, maximum", power_cell(cluster.total_power())});
+  Power transceivers;
+  for (const BomLine& line : bom.lines) transceivers += line.included_power;
+  facts.facts.push_back({"transceiver_power_w", "Of that, transceivers", power_cell(transceivers)});
   const std::optional<Duration> longest = longest_lead(bom);
   if (longest) {
     facts.facts.push_back({"longest_lead_time_s", "Longest lead time", duration_cell(longest)});

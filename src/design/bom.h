@@ -22,7 +22,8 @@ struct BomLine {
   std::string name;
   std::string purpose;  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
   std::int64_t count = 0;
-  Power power;  // total, maximum
+  Power power;           // total, maximum
+  Power included_power;  // total, maximum; part of the power of other lines
   std::optional<Money> unit_price;
   std::optional<Duration> lead_time;
 };

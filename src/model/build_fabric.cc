@@ -37,6 +37,11 @@ BitRate ClusterBuilder::common_speed(FabricKind kind, const SwitchModel& leaf, c
   return BitRate(0);
 }
 
+bool ClusterBuilder::supports_network(const PortGroup& ports, NetworkKind network) const {
+  const NicModel* nic = ports.nic.has_value() ? catalog_.nic(ports.nic.value) : nullptr;
+  return nic == nullptr || std::find(nic->networks->begin(), nic->networks->end(), network) != nic->networks->end();
+}
+
 std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
   const FabricSpec& fabric = fabric_spec(kind);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
@@ -51,6 +56,12 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
     member.pool = i;
     member.group = pool_groups_[i];
     member.ports = port_group(*cluster_->groups_[member.group].server, port_use(kind));
+    if (!supports_network(*member.ports, fabric.network.value)) {
+      diagnostics_.error(fabric.network.place.known() ? fabric.network.place : pool.place,
+                         fmt::format("adapter {} of pool `{}` does not support {}", member.ports->nic.value,
+                                     pool.name->text, text_of(fabric.network.value)));
+      return {};
+    }
     member.links = static_cast<std::uint32_t>(count);
     member.small = kind == FabricKind::storage && small_role(pool.role.value);
     member.ratio = target ? fabric.storage_oversubscription.value : fabric.oversubscription.value;

@@ -423,6 +423,7 @@ void ClusterBuilder::build_oob() {
   for (Zone& zone : zones_) place_zone(zone);
   if (failed()) return;
   add_pdus();
+  check_outlets();
   for (const RackSpec& change : spec_.racks.value) {
     bool found = false;
     for (Rack& rack : cluster_->racks_) {

@@ -286,4 +286,24 @@ void ClusterBuilder::add_pdus() {
   add("service-pdu", -1, central);
 }
 
+// Each power supply has its own outlet. Service racks are filled by height alone.
+void ClusterBuilder::check_outlets() {
+  std::vector<std::int64_t> supplies(cluster_->racks_.size());
+  for (const Device& device : cluster_->devices_) {
+    const DeviceGroup& group = cluster_->groups_[device.group];
+    if (device.rack == kNone<RackId>) continue;
+    if (group.server != nullptr) supplies[index_of(device.rack)] += group.server->psus.value;
+  }
+  for (std::size_t r = 0; r < supplies.size(); ++r) {
+    const Rack& rack = cluster_->racks_[r];
+    const std::int64_t outlets = catalog_.pdu(spec_.site->pdu.value)->outlets.value * rack.pdus;
+    if (rack.pool < 0 || supplies[r] <= outlets) continue;
+    diagnostics_.warning(
+        spec_.site->pdu.place.known() ? spec_.site->pdu.place : spec_.place,
+        fmt::format("rack `{}` has {} power supplies, but its PDUs have {} outlets", rack.name, supplies[r], outlets),
+        "use fewer servers per rack, or more or larger PDUs");
+    break;
+  }
+}
+
 }  // namespace weft::model

@@ -65,6 +65,46 @@ void check_power(const GpuModel& gpu, Diagnostics& diagnostics) {
                                 to_text(gpu.power_limit.value), to_text(gpu.tdp.value / 4), to_text(gpu.tdp.value)));
 }
 
+// All links of a GPU have the same rate, which vendors state in whole GB/s.
+void check_nvlink(const GpuModel& gpu, Diagnostics& diagnostics) {
+  if (!gpu.nvlink_links.has_value()) return;
+  const std::int64_t links = gpu.nvlink_links.value;
+  const std::int64_t bandwidth = gpu.nvlink_bandwidth->per_second.count();
+  if (links == 0 ? bandwidth == 0 : bandwidth > 0 && bandwidth % (links * 1'000'000'000) == 0) return;
+  diagnostics.error(gpu.nvlink_links.place, fmt::format("{} links do not add up to `nvlink_bandwidth`, {}/s", links,
+                                                        to_text(gpu.nvlink_bandwidth->per_second)));
+}
+
+// A lane carries 4 Gb/s since PCIe 2.0 (after coding), and twice as much with each generation.
+void check_nic(const NicModel& nic, Diagnostics& diagnostics) {
+  if (!nic.bandwidth.has_value()) return;
+  const BitRate fastest = nic.speeds->empty() ? BitRate(0) : *std::max_element(nic.speeds->begin(), nic.speeds->end());
+  if (nic.bandwidth.value > fastest * nic.ports.value) {
+    diagnostics.error(nic.bandwidth.place,
+                      fmt::format("adapter `{}` states more throughput than its ports provide", nic.id->text));
+  }
+  if (!nic.pcie_generation.has_value() || !nic.pcie_lanes.has_value()) return;
+  const BitRate link = gigabits((std::int64_t{1} << nic.pcie_generation.value) * nic.pcie_lanes.value);
+  if (nic.bandwidth.value <= link) return;
+  diagnostics.error(nic.bandwidth.place, fmt::format("adapter `{}` states more throughput than the {} of its PCIe link",
+                                                     nic.id->text, to_text(link)));
+}
+
+// A port is on the NUMA node of its nearest GPU, unless all ports are on other nodes.
+void check_nearest_gpus(const ServerModel& server, const PortGroup& group, Diagnostics& diagnostics) {
+  const std::vector<std::int64_t>& near = group.gpus.value;
+  const std::vector<std::int64_t>& gpu_nodes = server.gpu_numa.value;
+  const std::vector<std::int64_t>& nodes = group.numa.value;
+  for (std::size_t p = 0; p < std::min(near.size(), nodes.size()); ++p) {
+    if (near[p] < 0 || near[p] >= static_cast<std::int64_t>(gpu_nodes.size())) continue;
+    const std::int64_t node = gpu_nodes[static_cast<std::size_t>(near[p])];
+    if (nodes[p] == node || std::find(nodes.begin(), nodes.end(), node) == nodes.end()) continue;
+    diagnostics.error(group.numa.place, fmt::format("port {} is on NUMA node {}, but its nearest GPU, {}, is on {}",
+                                                    p + 1, nodes[p], near[p], node));
+    return;
+  }
+}
+
 void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics& diagnostics) {
   int oob = 0;
   for (const PortGroup& group : server.ports.value) {
@@ -72,6 +112,10 @@ void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics&
     const NicModel* nic = group.nic.has_value() ? catalog.nic(group.nic.value) : nullptr;
     if (group.nic.has_value() && nic == nullptr) {
       diagnostics.error(group.nic.place, fmt::format("unknown adapter `{}`", group.nic.value), {}, group.nic->size());
+    }
+    if (nic != nullptr && nic->form.value != group.form.value) {
+      diagnostics.error(group.form.place, fmt::format("adapter {} has {} cages, not {}", group.nic.value,
+                                                      text_of(nic->form.value), text_of(group.form.value)));
     }
     if (group.speeds->empty()) diagnostics.error(group.speeds.place, "a port needs at least one speed");
     for (const BitRate speed : group.speeds.value) {
@@ -100,6 +144,7 @@ void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics&
     if (group.numa.has_value() && group.numa->size() != count) {
       diagnostics.error(group.numa.place, fmt::format("{} ports but {} NUMA nodes listed", count, group.numa->size()));
     }
+    check_nearest_gpus(server, group, diagnostics);
     for (const std::int64_t node : group.numa.value) {
       if (node < 0 || node >= server.numa_nodes.value) {
         diagnostics.error(group.numa.place,
@@ -113,7 +158,42 @@ void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics&
   }
 }
 
+Power adapter_power(const ServerModel& server, const Catalog& catalog) {
+  Power sum;
+  for (const PortGroup& group : server.ports.value) {
+    const NicModel* nic = group.nic.has_value() ? catalog.nic(group.nic.value) : nullptr;
+    if (nic == nullptr || !nic->power.has_value()) continue;
+    const std::int64_t ports = std::max<std::int64_t>(1, nic->ports.value);
+    sum += nic->power.value * ((group.count.value + ports - 1) / ports);
+  }
+  return sum;
+}
+
+// Whether GPUs of this form are built with the interconnect.
+bool is_built_with(GpuForm form, GpuInterconnect interconnect) {
+  switch (interconnect) {
+    case GpuInterconnect::nvswitch:
+      return form == GpuForm::sxm || form == GpuForm::superchip;
+    case GpuInterconnect::nvlink_bridge:
+      return form == GpuForm::pcie || form == GpuForm::nvl;
+    case GpuInterconnect::infinity_fabric:
+      return form == GpuForm::oam || form == GpuForm::superchip;
+    case GpuInterconnect::pcie:
+    case GpuInterconnect::none:
+      break;
+  }
+  return true;
+}
+
+void check_interconnect(const ServerModel& server, const GpuModel& gpu, Diagnostics& diagnostics) {
+  if (is_built_with(gpu.form.value, server.interconnect.value)) return;
+  diagnostics.error(server.interconnect.place,
+                    fmt::format("{} GPUs such as {} have no {} interconnect", text_of(gpu.form.value), gpu.id->text,
+                                text_of(server.interconnect.value)));
+}
+
 void check_server(const ServerModel& server, const Catalog& catalog, Diagnostics& diagnostics) {
+  Power used = adapter_power(server, catalog);
   if (server.gpus.value > 0) {
     const GpuModel* gpu = server.gpu.has_value() ? catalog.gpu(server.gpu.value) : nullptr;
     if (gpu == nullptr) {
@@ -122,7 +202,14 @@ void check_server(const ServerModel& server, const Catalog& catalog, Diagnostics
       diagnostics.error(server.power.place,
                         fmt::format("{} GPUs of {} draw more than the server's {}", server.gpus.value,
                                     to_text(gpu->tdp.value), to_text(server.power.value)));
+    } else {
+      used += gpu->tdp.value * server.gpus.value;
+      check_interconnect(server, *gpu, diagnostics);
     }
+  }
+  if (used > server.power.value) {
+    diagnostics.error(server.power.place, fmt::format("GPUs and adapters draw {}, more than the server's {}",
+                                                      to_text(used), to_text(server.power.value)));
   }
   if (server.psus_needed.value > server.psus.value) {
     diagnostics.error(server.psus_needed.place,
@@ -210,7 +297,9 @@ void Catalog::check(Diagnostics& diagnostics) const {
   for (const GpuModel& gpu : gpus_) {
     check_mig(gpu, diagnostics);
     check_power(gpu, diagnostics);
+    check_nvlink(gpu, diagnostics);
   }
+  for (const NicModel& nic : nics_) check_nic(nic, diagnostics);
   for (const ServerModel& server : servers_) check_server(server, *this, diagnostics);
   for (const SwitchModel& model : switches_) check_switch(model, diagnostics);
   check_media(*this, diagnostics);

@@ -163,6 +163,44 @@ TEST(CatalogCheck, CatchesBadValues) {
   EXPECT_THAT(text, HasSubstr("must have exactly one row of out-of-band ports, not 0"));
 }
 
+TEST(CatalogCheck, CatchesImpossibleAdapters) {
+  const auto adapter = [](const std::string& facts) {
+    return with(std::string(kReferences) +
+                "nics:\n  - {id: n, name: x, vendor: us, source: mine, networks: [ethernet], ports: 2, form: osfp, "
+                "speeds: [200G, 100G], " +
+                facts + "}\n")
+        .text();
+  };
+  EXPECT_EQ(adapter("bandwidth: 400G, pcie_generation: 5, pcie_lanes: 16"), "");
+  EXPECT_THAT(adapter("bandwidth: 500G"), HasSubstr("`n` states more throughput than its ports provide"));
+  EXPECT_THAT(adapter("bandwidth: 400G, pcie_generation: 4, pcie_lanes: 16"),
+              HasSubstr("`n` states more throughput than the 256G of its PCIe link"));
+}
+
+TEST(CatalogCheck, CatchesServersThatContradictTheirParts) {
+  const auto server = [](const std::string& facts, const std::string& port) {
+    return with(
+               std::string(kReferences) +
+               "servers:\n  - {id: s, name: x, vendor: us, source: mine, kind: gpu, height: 8, gpu: h100-sxm, gpus: 2, "
+               "numa_nodes: 2, gpu_numa: [0, 1], psus: 4, psus_needed: 3, " +
+               facts +
+               ", ports: [{use: oob, count: 1, form: rj45, speeds: [1G]}, {use: backend, nic: connectx-7, "
+               "count: 2, speeds: [400G], gpus: [0, 1], " +
+               port + "}]}\n")
+        .text();
+  };
+  const std::string good = "interconnect: nvswitch, power: 3kW";
+  EXPECT_EQ(server(good, "form: osfp, numa: [0, 1]"), "");
+  EXPECT_THAT(server(good, "form: qsfp112"), HasSubstr("adapter connectx-7 has osfp cages, not qsfp112"));
+  EXPECT_THAT(server(good, "form: osfp, numa: [1, 0]"),
+              HasSubstr("port 1 is on NUMA node 1, but its nearest GPU, 0, is on 0"));
+  EXPECT_EQ(server(good, "form: osfp, numa: [0, 0]"), "");  // no port is on the other node
+  EXPECT_THAT(server("interconnect: nvlink-bridge, power: 3kW", "form: osfp"),
+              HasSubstr("sxm GPUs such as h100-sxm have no nvlink-bridge interconnect"));
+  EXPECT_THAT(server("interconnect: nvswitch, power: 1.42kW", "form: osfp"),
+              HasSubstr("GPUs and adapters draw 1450W, more than the server's 1420W"));
+}
+
 TEST(CatalogCheck, RequiresASourceForEveryFact) {
   EXPECT_THAT(with("switches:\n  - {id: s, name: x, vendor: us, source: hearsay, network: ethernet, height: 1, "
                    "power: 1kW, radix: 1, radix_speed: 100G, cages: [{form: qsfp28, count: 1, lanes: 4, breakouts: "

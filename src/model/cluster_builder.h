@@ -91,11 +91,13 @@ class ClusterBuilder {
   std::int64_t servers_per_rack(const PoolSpec& pool, const ServerModel& server) const;
   RackId add_rack(std::string name, int pool, std::int32_t row, std::int32_t column, std::uint32_t pdus);
   void add_pdus();
+  void check_outlets();
   void apply_rack_overrides(std::size_t pool, std::vector<RackId>& rack_of);
   void apply_server_overrides(std::size_t pool);
 
   // build_fabric.cc: backend and storage.
   void build_rail_fabric(FabricKind kind);
+  [[nodiscard]] bool supports_network(const PortGroup& ports, NetworkKind network) const;
   std::vector<FabricMember> fabric_members(FabricKind kind);
   // The mode for a server's port on a leaf: the densest one that some cable supports.
   PortMode host_mode(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports, BitRate speed,

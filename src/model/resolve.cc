@@ -22,6 +22,12 @@ void Resolver::site() {
     diagnostics_.error(site.row_pitch.value > meters(100) ? site.row_pitch.place : site.cable_slack.place,
                        "`row_pitch` and `cable_slack` must be at most 100 m");
   }
+  if (const RackModel* rack = catalog_.rack(site.rack.value);
+      rack != nullptr && site.row_pitch.value < rack->depth.value) {
+    diagnostics_.error(site.row_pitch.place.known() ? site.row_pitch.place : site.place,
+                       fmt::format("rows {} apart overlap: {} is {} deep", to_text(site.row_pitch.value),
+                                   site.rack.value, to_text(rack->depth.value)));
+  }
   site.domain.derive(spec_.name->text + ".internal");
   dns_name(site.domain);
   std::set<std::string> seen;
