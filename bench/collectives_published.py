@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""bench/collectives_published.py WEFT: `weft sim nccl` with its defaults beside the published results of
-bench/collectives_published.csv, as a Markdown table: mean of the absolute errors of the time, mean of the errors, and worst.
+"""bench/collectives_published.py WEFT [CSV]: `weft sim nccl` with its defaults beside the published results of
+bench/collectives_published.csv (or another file in its format), as a Markdown table: mean of the absolute errors of the
+time, mean of the errors, and worst.
 
-Each table's servers are put on a rail-optimized InfiniBand backend without oversubscription. Sizes between those that weft
+Each table's servers are put on a rail-optimized backend without oversubscription. Sizes between those that weft
 prints (powers of two) are interpolated.
 """
 
@@ -20,7 +21,7 @@ site: {{row_length: 56, switches: row}}
 pools:
   - {{name: train, role: training, server: {server}, count: {servers}}}
 fabrics:
-  backend: {{network: infiniband, leaf: {leaf}, wiring: rail-optimized, oversubscription: 1:1}}
+  backend: {{network: {network}, leaf: {leaf}, wiring: rail-optimized, oversubscription: 1:1}}
   frontend: {{subnets: [10.20.0.0/16]}}
 """
 
@@ -29,7 +30,8 @@ def predict(weft, folder, row):
     """Microseconds by bytes."""
     path = os.path.join(folder, f"{row['server']}-{row['servers']}.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(CLUSTER.format(**row))
+        network = "ethernet" if row["leaf"].startswith("sn") else "infiniband"
+        file.write(CLUSTER.format(network=network, **row))
     command = [weft, "sim", "nccl", path, "--ranks", row["gpus"], "--op", row["operation"], "--min-bytes", "1MiB", "-o", "json"]
     if row["nccl"]:
         command += ["--nccl", row["nccl"]]
@@ -46,9 +48,10 @@ def interpolate(times, size):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    with open(os.path.splitext(os.path.abspath(__file__))[0] + ".csv", encoding="utf-8") as file:
+    path = sys.argv[2] if len(sys.argv) == 3 else os.path.splitext(os.path.abspath(__file__))[0] + ".csv"
+    with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     errors = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -69,4 +72,5 @@ def main():
     print(f"\n{len(every)} rows: {100 * sum(every) / len(every):.1f} % by row, {sum(means) / len(means):.1f} % by table")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -23,6 +23,8 @@ struct LifeParts {
   CheckpointPlan checkpoint;
   SimTime input_stall;
   std::uint64_t checkpoint_steps = 0;  // 0: no checkpoints
+  std::shared_ptr<FabricMemory> fabric;
+  std::shared_ptr<StorageMemory> storage;
 };
 
 // States 3 to 5 of an iteration that begins at `start`; fabric shares are computed from the bytes that the step's calls

@@ -40,6 +40,9 @@ struct LifeOptions {
   // Servers of the job's pool to run on, in rank order, as many as the job has nodes. Empty: the first servers of the
   // pool.
   std::vector<model::DeviceId> hosts;
+  // From simulations of jobs on the same servers of the same cluster, with the same options; empty: none yet.
+  std::shared_ptr<FabricMemory> fabric;
+  std::shared_ptr<StorageMemory> storage;
   // Adds faults to the simulation once the network is known, and slows links of the network; empty without faults.
   std::function<Status(netsim::Network&, netsim::SimOptions&)> faults;
   // Progress callback; may be empty.

@@ -25,7 +25,8 @@ FabricTimer::FabricTimer(NcclMachine machine, FabricTimerOptions options, double
     : alone_(std::move(machine)),
       options_(std::move(options)),
       oversubscription_(std::max(1.0, oversubscription)),
-      unit_ranks_(std::max(1U, unit_ranks)) {}
+      unit_ranks_(std::max(1U, unit_ranks)),
+      known_(options_.memory ? options_.memory : std::make_shared<FabricMemory>()) {}
 
 void FabricTimer::use_network(const netsim::Network& network, std::vector<netsim::NodeId> ranks) {
   network_ = &network;
@@ -35,17 +36,22 @@ void FabricTimer::use_network(const netsim::Network& network, std::vector<netsim
 void FabricTimer::use_faults(const BackendFaults& faults, PortsLeft ports) {
   faults_ = &faults;
   ports_ = std::move(ports);
-  known_faulty_.clear();
+  if (!options_.memory) known_->faulty.clear();
 }
 
 // A group within one unit never uses an uplink. Between units, a ring crosses with one flow per rail and unit, which
-// the uplinks of a rail's leaf carry easily; for messages and all-to-all all traffic crosses.
+// the uplinks of a rail's leaf carry easily; messages all cross, and of an all-to-all the part for other units, which
+// the uplinks carry while the NICs send the rest.
 double FabricTimer::closed_form(netsim::Collective operation, const OpGroup& group) const {
   const std::uint64_t reach = std::uint64_t{group.stride} * group.ranks;
   if (group.node_ranks >= group.ranks || reach <= unit_ranks_) return 1;
-  const bool all_cross = operation == netsim::Collective::all_to_all || operation == netsim::Collective::send_recv;
+  if (operation == netsim::Collective::all_to_all) {
+    const std::uint32_t in_unit = std::clamp(unit_ranks_ / std::max(1U, group.stride), group.node_ranks, group.ranks);
+    const double others = group.ranks - group.node_ranks;
+    return std::max(1.0, oversubscription_ * static_cast<double>(group.ranks - in_unit) / others);
+  }
   const bool far = group.stride >= unit_ranks_;  // each neighbor in the ring is in another unit
-  return all_cross || far ? oversubscription_ : 1;
+  return operation == netsim::Collective::send_recv || far ? oversubscription_ : 1;
 }
 
 // Over sockets, each connection of a NIC is limited by the copy rate of one core (netsim::use_tcp); NCCL opens one per
@@ -61,17 +67,17 @@ double FabricTimer::socket_factor() const {
 double FabricTimer::slowdown(netsim::Collective operation, Bytes bytes, const OpGroup& group) {
   if (group.ranks < 2 || group.node_ranks >= group.ranks) return 1;
   // Calls that are simulated with the same bytes have the same result.
-  const Key key{operation, simulated_bytes(bytes, group).count(), group.ranks, group.stride};
-  auto healthy = known_.find(key);
-  if (healthy == known_.end()) {
+  const FabricMemory::Key key{operation, simulated_bytes(bytes, group).count(), group.ranks, group.stride};
+  auto healthy = known_->healthy.find(key);
+  if (healthy == known_->healthy.end()) {
     const bool closed = options_.fidelity == netsim::Fidelity::analytic || network_ == nullptr;
     const double factor =
         closed ? std::max(closed_form(operation, group), socket_factor()) : simulate(operation, bytes, group);
-    healthy = known_.emplace(key, factor).first;
+    healthy = known_->healthy.emplace(key, factor).first;
   }
   if (faults_ == nullptr || !shows_faults_ || network_ == nullptr) return healthy->second;
-  if (const auto found = known_faulty_.find(key); found != known_faulty_.end()) return found->second;
-  return known_faulty_[key] = with_faults(operation, bytes, group, healthy->second);
+  if (const auto found = known_->faulty.find(key); found != known_->faulty.end()) return found->second;
+  return known_->faulty[key] = with_faults(operation, bytes, group, healthy->second);
 }
 
 Bytes FabricTimer::simulated_bytes(Bytes bytes, const OpGroup& group) const {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +22,27 @@
 
 namespace weft::workload {
 
+// Slowdowns that were simulated, for jobs on the same servers of the same cluster with the same options: changed jobs
+// often use the same groups.
+struct FabricMemory {
+  struct Key {
+    netsim::Collective operation;
+    std::int64_t bytes;
+    std::uint32_t ranks;
+    std::uint32_t stride;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  std::map<Key, double> healthy;
+  std::map<Key, double> faulty;
+};
+
 struct FabricTimerOptions {
   netsim::Fidelity fidelity = netsim::Fidelity::analytic;
   netsim::SimOptions simulation;
   netsim::RoutingOptions routing;
   std::uint8_t queue_pairs = 1;
   bool tcp = false;                                  // sockets instead of RDMA
+  std::shared_ptr<FabricMemory> memory;              // empty: the timer's own
   std::function<void(const std::string&)> progress;  // called with the call that is simulated; may be empty
 };
 
@@ -62,13 +78,6 @@ class FabricTimer : public CommunicationTimer {
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
  private:
-  struct Key {
-    netsim::Collective operation;
-    std::int64_t bytes;
-    std::uint32_t ranks;
-    std::uint32_t stride;
-    friend auto operator<=>(const Key&, const Key&) = default;
-  };
   // All groups of the kind on a backend: how its time grows with the bytes, and how it would if only the endpoints
   // limited it; latency, which NCCL's model includes already, cancels out in the difference.
   struct Growth {
@@ -109,8 +118,7 @@ class FabricTimer : public CommunicationTimer {
   PortsLeft ports_;
   std::optional<netsim::Routes> faulty_routes_;
   bool shows_faults_ = true;
-  std::map<Key, double> known_;         // without faults
-  std::map<Key, double> known_faulty_;  // with them
+  std::shared_ptr<FabricMemory> known_;
   std::vector<FabricFinding> findings_;
   std::optional<Error> problem_;
 };

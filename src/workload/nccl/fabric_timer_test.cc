@@ -60,6 +60,26 @@ TEST(FabricTimer, OversubscriptionSlowsTrafficBetweenLeaves) {
   EXPECT_NEAR(slowdown_of(2, netsim::RoutingMode::spray), 4, 0.15);
 }
 
+// Of an all-to-all over 4 leaves of 8 hosts, 24 of 31 messages leave the leaf, over a quarter of the links.
+TEST(FabricTimer, TheClosedFormOfAnAllToAllCountsWhatCrosses) {
+  FabricTimerOptions options;
+  FabricTimer closed(single_gpu_servers(), options, 4, 8);
+  const OpGroup all{"all", 32, 1, 1};
+  const double factor = closed.slowdown(netsim::Collective::all_to_all, Bytes(64'000'000), all);
+  EXPECT_NEAR(factor, 4.0 * 24 / 31, 1e-9);
+  netsim::LeafSpineShape shape;
+  shape.leaves = 4;
+  shape.hosts_per_leaf = 8;
+  shape.spines = 2;
+  shape.host_rate = shape.uplink_rate = gigabits(400);
+  const netsim::Network network = netsim::leaf_spine(shape);
+  options.fidelity = netsim::Fidelity::flow;
+  options.routing.mode = netsim::RoutingMode::spray;
+  FabricTimer simulated(single_gpu_servers(), options, 1, 8);
+  simulated.use_network(network, {network.endpoints().begin(), network.endpoints().end()});
+  EXPECT_NEAR(simulated.slowdown(netsim::Collective::all_to_all, Bytes(64'000'000), all), factor, 0.15 * factor);
+}
+
 TEST(FabricTimer, HashCollisionsSlowTraffic) { EXPECT_GT(slowdown_of(8, netsim::RoutingMode::ecmp), 1.5); }
 
 TEST(FabricTimer, WithinAServerTheFabricDoesNotMatter) {

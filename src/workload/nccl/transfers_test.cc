@@ -130,7 +130,7 @@ TEST(NcclTransfers, PairsGoOverNvlinkAndNics) {
 
 TEST(NcclTransfers, AgreesWithTheRingModel) {
   // On lossless wires the transfers take the model's time without its latency, except for the share of the NIC that the
-  // model counts as overhead.
+  // model counts as overhead: 3 %, and 10 % more in all-gathers.
   NcclMachine machine;
   machine.architecture = "ampere";
   machine.nvlink = model::ByteRate{Bytes(static_cast<std::int64_t>(kNvlink))};
@@ -143,7 +143,7 @@ TEST(NcclTransfers, AgreesWithTheRingModel) {
   ASSERT_EQ(choice.protocol, NcclProtocol::simple);
   const Wires wires = run(4, 4, NcclAlgorithm::ring, Collective::all_gather, kSize);
   const double moving = netsim::in_microseconds(choice.time - choice.latency) / 1e6;
-  EXPECT_NEAR(wires.seconds / moving, 0.97, 0.03);
+  EXPECT_NEAR(wires.seconds / moving, 0.97 * 0.9, 0.03);
 }
 
 TEST(NcclTransfers, FewRanksAndNoBytesSendNothing) {

@@ -28,7 +28,7 @@ constexpr std::array<double, 11> kBlackwellInter{96, 86, 80, 48, 45.1, 42, 40, 3
 // its bytes: 8 x H100 (dgxc-benchmarking, 2 MiB to 16 GiB) 337 of 450 GB/s and 4.9 us for 8 heads, 8 x B200
 // (ml-engineering, 16 MiB to 16 GiB) 635 of 900 GB/s and 7.2 us. net_channel: 16 channels of 4 x 8 H100 reach 365.8
 // GB/s, of 4 x 8 H200 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA confirms it).
-constexpr std::array<NcclArchitecture, 3> kArchitectures{{
+constexpr std::array<NcclArchitecture, 4> kArchitectures{{
     {"ampere",
      20.0 / 25,
      kOldIntra,
@@ -77,6 +77,24 @@ constexpr std::array<NcclArchitecture, 3> kArchitectures{{
      0.9,
      0,
      24},
+    // RCCL on MI300X, whose choices are taken from NCCL on Hopper. 8 of them reach 316 to 319 of 448 GB/s, in three
+    // sources (AMD's page of RCCL tests, a ROCm blog of 2025-03, Azure's ND MI300X v5).
+    {"cdna3",
+     20.6 / 25,
+     kHopperIntra,
+     kHopperInter,
+     0,
+     141,
+     36.7,
+     {36.7, 36.7, 29},
+     {38.7, 41.4, 36},
+     {0, 0, 0},
+     0.707,
+     0.707,
+     0,
+     0,
+     23'200,
+     0},
 }};
 
 struct Latencies {

@@ -1,11 +1,11 @@
 // Actual time of a collective, from how NCCL processes chunks (src/device and src/enqueue.cc of NCCL 2.28).
 //
 // LL: every thread sends a line of 8 bytes with its flag; data beyond one line of all threads takes another pass. LL128
-// streams: a rank is one step behind its predecessor's first line, not behind its last, so a step takes the longer of
-// latency and bytes. Simple waits for whole slices: latency and bytes add up. NVLS copies in, reduces in the switch and
-// copies out, one chunk per channel and head at a time, three pipelined stages; NVLS tree has a tree over the nodes in
-// the middle. Constants that also exist in NCCL are NCCL's, as they agree with measurements; the others name their
-// source ("published": the tables of nccl/published_collectives.h).
+// streams: a rank is one step behind its predecessor's first line, not behind its last, so latency and
+// bytes overlap for the most part. Simple waits for whole slices: latency and bytes add up. NVLS copies in, reduces in
+// the switch and copies out, one chunk per channel and head at a time, three pipelined stages; NVLS tree has a tree
+// over the nodes in the middle. Constants that also exist in NCCL are NCCL's, as they agree with measurements; the
+// others name their source ("published": the tables of nccl/published_collectives.h).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,11 +31,19 @@ Steps ring_steps(const NcclCase& c) {
   return {passes * (c.ranks - 1) - inter, inter};
 }
 
+// All-gather and reduce-scatter between servers reach less of the wire than all-reduce: at 4 GiB, 327 of 366 GB/s on 4
+// x 8 H100 (Voltage Park), 327 to 334 on 2 x 8 H200 and 344 of 387 on 2 x 8 B200 (Google Cloud).
+constexpr double kGatherShare = 0.9;
+
 // Rate of a ring on its slowest kind of link.
 double ring_link(const NcclCase& c) {
-  double rate = nvlink_rate(c) * (c.machine->nvlink.per_second.count() > 0 ? c.gpu->ring_link : 0.8);
+  double share = c.machine->nvlink.per_second.count() > 0 ? c.gpu->ring_link : 0.8;
+  // Rings between servers of MI300X reach 357 of their NICs' 400 GB/s (OCI, AMD), more than rings within one: there the
+  // mesh of links is not the limit.
+  if (c.nodes > 1 && c.gpu->name == "cdna3") share = std::max(share, 0.817);
+  double rate = nvlink_rate(c) * share;
   if (c.nodes < 2) return rate;
-  return std::min(rate, nic_rate(c));
+  return std::min(rate, nic_rate(c)) * (c.operation == Collective::all_reduce ? 1 : kGatherShare);
 }
 
 // Bytes that cross each link of a ring, all its channels together.
@@ -66,8 +74,10 @@ NcclTime ring_ll128(const NcclCase& c, double channels) {
   const double wait = c.nodes > 1 ? (steps.intra * 5 + steps.inter * 15) / steps.all() : 1.9;
   const double rate = std::min(ring_link(c) * 120 / 128, channels * c.gpu->ring_ll128_channel * 1000);
   const double bytes = ring_bytes(c) / steps.all() / rate;
-  // If the two terms are nearly equal, not all ranks have the same maximum: a norm of order 4 smooths it.
-  const double step = std::pow(std::pow(wait, 4) + std::pow(bytes, 4), 0.25);
+  // Both vary between ranks and steps, and a step waits for the later of the two, so they add up in part: as a sum of
+  // squares, all nine published tables of all-reduce in rings with LL128 agree better than as the larger of the two.
+  // All-gather and reduce-scatter, whose blocks are passed on as they are, take the sum: 4 x 8 H100 and 2 x 8 B200.
+  const double step = c.operation == Collective::all_reduce ? std::hypot(wait, bytes) : wait + bytes;
   return {14 + steps.all() * wait, steps.all() * (step - wait)};
 }
 
@@ -75,7 +85,8 @@ NcclTime ring_simple(const NcclCase& c, double channels) {
   const Steps steps = ring_steps(c);
   const double intra = c.machine->nvlink.per_second.count() > 0 ? 3.4 : 5.7;
   double rate = ring_link(c);
-  if (c.nodes > 1 && c.gpu->net_channel > 0) rate = std::min(rate, channels * c.gpu->net_channel);
+  if (c.nodes > 1 && c.gpu->net_channel > 0)
+    rate = std::min(rate, channels * c.gpu->net_channel * (c.operation == Collective::all_reduce ? 1 : kGatherShare));
   return {8.4 + steps.intra * intra + steps.inter * 14, ring_bytes(c) / rate};
 }
 

@@ -83,6 +83,7 @@ Result<std::optional<double>> fabric_rate(const model::Cluster& cluster, const S
   traffic.stripes = static_cast<std::uint32_t>(stripes_of(path));
   traffic.fidelity = options.fidelity;
   traffic.seed = options.seed;
+  traffic.memory = options.memory;
   const Result<double> rate = storage_rate(cluster, path, traffic);
   if (!rate.ok()) return rate.error();
   return std::optional<double>(*rate);

@@ -6,7 +6,7 @@
 namespace weft::workload {
 namespace {
 
-constexpr StorageOptions kAnalytic{netsim::Fidelity::analytic, 1, false};
+const StorageOptions kAnalytic{netsim::Fidelity::analytic, 1, false, nullptr};
 
 CheckpointPlan plan_or_fail(const Lab& lab, Bytes size, std::uint64_t writers, const ReadPlan& reads = {},
                             const StorageOptions& options = kAnalytic) {

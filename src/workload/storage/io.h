@@ -4,6 +4,8 @@
 // page cache and local NVMe.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,10 +60,27 @@ struct CheckpointPlan {
   double read_share = 1;      // share of the read rate that remains while a checkpoint is written
 };
 
+// Rates of storage traffic that were simulated on one cluster, by everything else that they depend on: changed jobs
+// often read and write the same way.
+struct StorageMemory {
+  struct Key {
+    std::string system;
+    std::vector<model::DeviceId> clients;
+    bool write = false;
+    std::size_t writing = 1;  // clients
+    std::uint32_t in_flight = 1;
+    std::uint32_t stripes = 1;
+    bool tcp = false;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  std::map<Key, double> rates;  // bytes/s
+};
+
 struct StorageOptions {
   netsim::Fidelity fidelity = netsim::Fidelity::flow;  // for incast on the fabric; analytic: the chain's lowest rate
   std::uint64_t seed = 1;
-  bool tcp = false;  // storage without RDMA: kernel sockets
+  bool tcp = false;                       // storage without RDMA: kernel sockets
+  std::shared_ptr<StorageMemory> memory;  // of this cluster, fidelity and seed; may be empty
 };
 
 // `job` is resolved and has a `training` section; `hosts` are the servers it runs on.

@@ -193,6 +193,7 @@ Result<ReadPlan> plan_reads(const model::Cluster& cluster, const model::JobSpec&
     traffic.stripes = static_cast<std::uint32_t>(stripes);
     traffic.fidelity = options.fidelity;
     traffic.seed = options.seed;
+    traffic.memory = options.memory;
     const Result<double> rate = storage_rate(cluster, path, traffic);
     if (!rate.ok()) return rate.error();
     limits.add(fmt::format("{} fabric with all servers reading", model::to_text(path.fabric)), *rate,

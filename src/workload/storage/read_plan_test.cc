@@ -9,7 +9,7 @@
 namespace weft::workload {
 namespace {
 
-constexpr StorageOptions kAnalytic{netsim::Fidelity::analytic, 1, false};
+const StorageOptions kAnalytic{netsim::Fidelity::analytic, 1, false, nullptr};
 
 ReadPlan plan_or_fail(const Lab& lab, std::uint64_t samples, Bytes sample, const StorageOptions& options = kAnalytic) {
   const Result<ReadPlan> plan = plan_reads(lab.cluster(), *lab.job, lab.hosts, samples, sample, options);

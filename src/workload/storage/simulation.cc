@@ -214,7 +214,9 @@ Result<double> steady_rate(const netsim::SimResult& result, const Window& window
 
 }  // namespace
 
-Result<double> storage_rate(const model::Cluster& cluster, const StoragePath& path, const StorageTraffic& traffic) {
+namespace {
+
+Result<double> simulated_rate(const model::Cluster& cluster, const StoragePath& path, const StorageTraffic& traffic) {
   const model::FabricSpec& fabric = cluster.data_fabric_spec(path.fabric);
   const Result<netsim::Network> whole = netsim::network_of(cluster, {.fabric = path.fabric});
   if (!whole.ok()) return whole.error();
@@ -238,6 +240,18 @@ Result<double> storage_rate(const model::Cluster& cluster, const StoragePath& pa
   const Result<netsim::SimResult> result = netsim::simulate(routes, graph, options);
   if (!result.ok()) return result.error();
   return steady_rate(*result, window, path, traffic);
+}
+
+}  // namespace
+
+Result<double> storage_rate(const model::Cluster& cluster, const StoragePath& path, const StorageTraffic& traffic) {
+  if (!traffic.memory) return simulated_rate(cluster, path, traffic);
+  StorageMemory::Key key{path.system->name->text, path.clients,    traffic.write, traffic.clients,
+                         traffic.in_flight,       traffic.stripes, path.tcp};
+  if (const auto known = traffic.memory->rates.find(key); known != traffic.memory->rates.end()) return known->second;
+  const Result<double> rate = simulated_rate(cluster, path, traffic);
+  if (rate.ok()) traffic.memory->rates.emplace(std::move(key), *rate);
+  return rate;
 }
 
 }  // namespace weft::workload

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "netsim/sim/options.h"
+#include "workload/storage/io.h"
 #include "workload/storage/path.h"
 
 namespace weft::workload {
@@ -15,6 +16,7 @@ struct StorageTraffic {
   std::uint32_t stripes = 1;    // targets per request
   netsim::Fidelity fidelity = netsim::Fidelity::flow;
   std::uint64_t seed = 1;
+  std::shared_ptr<StorageMemory> memory;  // may be empty
 };
 
 // Bytes/s of all clients together, over a window of some tens of milliseconds.
