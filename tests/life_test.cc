@@ -283,7 +283,7 @@ TEST_F(LifeTest, ClaimBackendIsDarkButForTheReduction) {
   // The exact share depends on batch size and overlap; it is dark most of the time.
   EXPECT_GT(number(plain["figures"]["backend_dark_percent"]), 50);
   const Json& backward = plain["states"][3];
-  EXPECT_GT(number(backward["backend_peak_percent"]), 85);
+  EXPECT_GT(number(backward["backend_peak_percent"]), 80) << "reduce-scatter reaches 0.9 of what all-reduce does";
   EXPECT_LT(number(backward["backend_percent"]), 40);
   // It is dark during submission and in the optimizer.
   EXPECT_EQ(number(plain["states"][0]["backend_bytes"]), 0);

@@ -14,9 +14,10 @@ namespace weft::model {
 enum class Precision { bf16, fp8 };
 enum class Sharding { none, optimizer, gradients, parameters };  // ZeRO 0 to 3; parameters is FSDP
 enum class Recompute { none, selective, full };
-enum class Framework { megatron, compiled, eager };  // which kernels are fused and overlapped
+enum class Framework { megatron, compiled, eager, jax };  // which kernels are fused and overlapped
 enum class ContextExchange { all_gather, ring };
 enum class Dispatch { all_to_all, deepep };  // how tokens reach their experts
+enum class AttentionKernel { cudnn, flash2, unfused };
 enum class CheckpointMode { synchronous, asynchronous };
 enum class CheckpointLayout { sharded, rank0 };
 enum class DataCache { none, page, local };
@@ -27,6 +28,7 @@ const std::vector<std::pair<std::string_view, Recompute>>& choices_of(Recompute)
 const std::vector<std::pair<std::string_view, Framework>>& choices_of(Framework);
 const std::vector<std::pair<std::string_view, ContextExchange>>& choices_of(ContextExchange);
 const std::vector<std::pair<std::string_view, Dispatch>>& choices_of(Dispatch);
+const std::vector<std::pair<std::string_view, AttentionKernel>>& choices_of(AttentionKernel);
 const std::vector<std::pair<std::string_view, CheckpointMode>>& choices_of(CheckpointMode);
 const std::vector<std::pair<std::string_view, CheckpointLayout>>& choices_of(CheckpointLayout);
 const std::vector<std::pair<std::string_view, DataCache>>& choices_of(DataCache);
@@ -144,7 +146,9 @@ struct TrainingSpec {
   Sourced<ParallelSpec> parallel{ParallelSpec{}};
   Sourced<Sharding> sharding;  // unset: optimizer if the framework is megatron and data > 1, else none
   Sourced<Recompute> recompute{Recompute::none};
-  Sourced<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
+  Sourced<AttentionKernel> attention_kernel;  // unset: what the framework uses on the job's GPUs
+  Sourced<bool>
+      dropout;  // of attention and of hidden states; unset: true for models with learned positions in megatron
   Sourced<OverlapSpec> overlap{OverlapSpec{}};
   Sourced<FsdpSpec> fsdp{FsdpSpec{}};
   Sourced<ExpertSpec> experts{ExpertSpec{}};

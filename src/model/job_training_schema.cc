@@ -24,8 +24,10 @@ const std::vector<std::pair<std::string_view, Recompute>>& choices_of(Recompute)
 }
 
 const std::vector<std::pair<std::string_view, Framework>>& choices_of(Framework) {
-  static const std::vector<std::pair<std::string_view, Framework>> choices{
-      {"megatron", Framework::megatron}, {"compiled", Framework::compiled}, {"eager", Framework::eager}};
+  static const std::vector<std::pair<std::string_view, Framework>> choices{{"megatron", Framework::megatron},
+                                                                           {"compiled", Framework::compiled},
+                                                                           {"eager", Framework::eager},
+                                                                           {"jax", Framework::jax}};
   return choices;
 }
 
@@ -38,6 +40,14 @@ const std::vector<std::pair<std::string_view, ContextExchange>>& choices_of(Cont
 const std::vector<std::pair<std::string_view, Dispatch>>& choices_of(Dispatch) {
   static const std::vector<std::pair<std::string_view, Dispatch>> choices{{"all-to-all", Dispatch::all_to_all},
                                                                           {"deepep", Dispatch::deepep}};
+  return choices;
+}
+
+const std::vector<std::pair<std::string_view, AttentionKernel>>& choices_of(AttentionKernel) {
+  static const std::vector<std::pair<std::string_view, AttentionKernel>> choices{
+      {"cudnn", AttentionKernel::cudnn},
+      {"flash-attention-2", AttentionKernel::flash2},
+      {"unfused", AttentionKernel::unfused}};
   return choices;
 }
 
@@ -235,12 +245,16 @@ const Schema& schema_of<TrainingSpec>() {
             "(ZeRO-3, FSDP)");
     b.field("recompute", &R::recompute,
             "activations recomputed in the backward pass: none, selective (attention), full (whole layers)");
-    b.field("flash_attention", &R::flash_attention,
-            "fused attention (FlashAttention); false: scores are written to memory");
+    b.field("attention_kernel", &R::attention_kernel,
+            "kernel of attention: cudnn (cuDNN, FlashAttention-3), flash-attention-2, unfused (scores are written to "
+            "memory); default: cudnn, flash-attention-2 in PyTorch before Blackwell");
+    b.field("dropout", &R::dropout,
+            "dropout in attention and after it; default: true for models with learned positions (GPT-3) in megatron");
     b.field("overlap", &R::overlap, "communication overlapped with compute");
     b.field("fsdp", &R::fsdp, "how sharded parameters are gathered");
     b.field("experts", &R::experts, "how tokens are sent to experts");
-    b.field("framework", &R::framework, "framework: megatron (fused, overlapped), compiled (torch.compile), eager");
+    b.field("framework", &R::framework,
+            "framework: megatron (fused, overlapped), compiled (torch.compile), eager (PyTorch), jax (XLA)");
     b.field("cuda_graphs", &R::cuda_graphs,
             "kernels are launched as CUDA graphs; false: one by one, which limits small models");
     b.field("fp32_gradients", &R::fp32_gradients,

@@ -20,12 +20,12 @@ struct Server {
   const char* id;
   std::int64_t gpus;
   const char* leaf;
+  const char* network = "infiniband";
 };
-constexpr Server kServers[] = {{"a100-sxm", "dgx-a100", 8, "qm8700"},
-                               {"h100-sxm", "dgx-h100", 8, "qm9700"},
-                               {"h200-sxm", "dgx-h200", 8, "qm9700"},
-                               {"b200-sxm", "dgx-b200", 8, "qm9700"},
-                               {"gb200", "gb200-nvl72-tray", 4, "qm9700"}};
+constexpr Server kServers[] = {
+    {"a100-sxm", "dgx-a100", 8, "qm8700"},      {"h100-sxm", "dgx-h100", 8, "qm9700"},
+    {"h200-sxm", "dgx-h200", 8, "qm9700"},      {"b200-sxm", "dgx-b200", 8, "qm9700"},
+    {"gb200", "gb200-nvl72-tray", 4, "qm9700"}, {"mi300x", "mi300x-platform", 8, "sn5600", "ethernet"}};
 
 const Server& server_of(const std::string& gpu) {
   for (const Server& server : kServers) {
@@ -42,9 +42,10 @@ std::string cluster_text(const Server& server, std::int64_t servers) {
   return fmt::format(
       "weft: 1\nname: published\nprofile: converged\n{}pools:\n"
       "  - {{name: train, role: training, server: {}, count: {}}}\n"
-      "fabrics:\n  backend: {{network: infiniband, leaf: {}, wiring: rail-optimized, oversubscription: 1:1}}\n"
+      "fabrics:\n  backend: {{network: {}, leaf: {}, wiring: rail-optimized, oversubscription: 1:1}}\n"
       "  frontend: {{subnets: [10.20.0.0/16]}}\n",
-      servers > kCentralServers ? "site: {row_length: 56, switches: row}\n" : "", server.id, servers, server.leaf);
+      servers > kCentralServers ? "site: {row_length: 56, switches: row}\n" : "", server.id, servers, server.network,
+      server.leaf);
 }
 
 // The built-in GPUs with changes to one of them.
@@ -56,8 +57,9 @@ std::string catalog_text(const std::string& gpu, const std::vector<std::string>&
   CHECK(item != std::string::npos, "the catalog has the GPU of every published table");
   for (const std::string& change : changes) {
     if (change.starts_with("power=")) {
-      const std::size_t at = result.find("    tdp: ", item);
-      CHECK(at != std::string::npos, "a GPU has a thermal design power");
+      const std::size_t line = result.find("\n    tdp: ", item);
+      CHECK(line != std::string::npos, "a GPU has a thermal design power");
+      const std::size_t at = line + 1;
       result.insert(at, fmt::format("    power_limit: {}W\n", change.substr(6)));
       continue;
     }
@@ -102,10 +104,13 @@ std::string options_of(const std::string& options) {
   for (const auto& [word, line] : {std::pair("fp8", "precision: fp8"),
                                    {"selective", "recompute: selective"},
                                    {"full", "recompute: full"},
-                                   {"no-flash", "flash_attention: false"},
+                                   {"no-flash", "attention_kernel: unfused"},
+                                   {"cudnn", "attention_kernel: cudnn"},
+                                   {"no-dropout", "dropout: false"},
                                    {"bf16-gradients", "fp32_gradients: false"},
                                    {"compiled", "framework: compiled"},
                                    {"eager", "framework: eager"},
+                                   {"jax", "framework: jax"},
                                    {"fsdp", "sharding: parameters"},
                                    {"bf16-optimizer", "bf16_optimizer: true"},
                                    {"all-to-all", "experts: {dispatch: all-to-all}"}}) {

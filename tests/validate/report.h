@@ -32,7 +32,7 @@ class Report {
 [[nodiscard]] Cell percent(double share, bool sign = true);
 
 void counts(Report& report);
-void steps(Report& report);
+void steps(Report& report, const std::string& file);
 void own_steps(Report& report);
 void activations(Report& report);
 void collectives(Report& report);

@@ -144,7 +144,8 @@ OwnStep own_step(const std::vector<std::string>& fields) {
   step.name = fields[0];
   step.training = fmt::format(
       "  dimensions: {{hidden: {}, layers: {}, heads: {}, kv_heads: {}, ffn: {}, vocab: {}}}\n"
-      "  micro_batch: {}\n  sequence: {}\n  framework: {}\n  recompute: {}\n  bf16_optimizer: true\n",
+      "  micro_batch: {}\n  sequence: {}\n  framework: {}\n  recompute: {}\n  bf16_optimizer: true\n  "
+      "attention_kernel: cudnn\n",
       fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], fields[7], fields[8],
       fields[9] == "1" ? "compiled" : "eager", fields[10] == "1" ? "full" : "none");
   step.milliseconds = std::stod(fields[11]);
@@ -176,8 +177,8 @@ std::vector<OwnStep> read_own_steps() {
 
 }  // namespace
 
-void steps(Report& report) {
-  const std::vector<PublishedSteps> tables = workload::read_published_steps(source_dir() + "/tests/validate/steps.csv");
+void steps(Report& report, const std::string& file) {
+  const std::vector<PublishedSteps> tables = workload::read_published_steps(file);
   JobRunner runner;
   std::vector<Played> all;
   all.reserve(tables.size());
@@ -252,7 +253,8 @@ void activations(Report& report) {
     plan.tensor = p.tensor;
     plan.micro_batch = p.micro_batch;
     plan.sequence = plan.shape.sequence;
-    plan.flash = false;
+    plan.attention = model::AttentionKernel::unfused;
+    plan.dropout = true;
     const double whole = workload::layer_activations(plan, false);
     const auto add = [&](const char* what, bool sequence, model::Recompute recompute, double published) {
       workload::TrainingPlan saved = plan;

@@ -38,12 +38,14 @@ struct ArchitectureScale {
   double cap;
   double processors;  // streaming multiprocessors, or compute units
   bool any_fp8;       // FP8 products in any layout, accumulated in full
+  bool flash2_best;   // no asynchronous products: FlashAttention-2 is the fastest kernel
 };
 constexpr double kH200Processors = 132;
-constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0, 108, false},
-                             ArchitectureScale{"blackwell", 0.725, kPowerCap, 148, true},
-                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap, 160, true},
-                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap, 304, false}};
+constexpr std::array kScales{
+    ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0, 108, false, true},
+    ArchitectureScale{"blackwell", 0.725, kPowerCap, 148, true, false},
+    ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap, 160, true, false},
+    ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap, 304, false, true}};
 
 // FP8 products reach 1,290 of 1,979 TFLOP/s where bf16 ones of the same shapes reach 680 of 989: measured on an H200
 // over 49 shapes (bench/calibration/measure_gpu.py).
@@ -129,6 +131,13 @@ double attention_rate(const AttentionShape& shape, std::span<const double> table
   return rate * busy_share(shape, processors, backward) / busy_share(measured, kH200Processors, backward);
 }
 
+// A figure measured for heads of 64 and of 128.
+double by_width(const AttentionShape& shape, double narrow, double wide) {
+  const std::array<double, 2> at{narrow, wide};
+  const Between width = place(kAttentionDims, (shape.key_width + shape.value_width) / 2);
+  return mix(width, at.at(width.low), at.at(width.high));
+}
+
 double rate_of(const model::GpuModel& gpu, std::string_view kind) {
   for (const auto& [key, rate] : gpu.dense_flops.value) {
     if (key == kind) return static_cast<double>(rate.value.count()) * 1e6;
@@ -157,7 +166,7 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   rates.peak_fp8_ = rate_of(gpu, "fp8");
   if (rates.peak_bf16_ <= 0)
     return Error{ErrorCode::not_found, fmt::format("the catalog has no bf16 rate for {}", gpu.id->text), {}};
-  ArchitectureScale scale{"hopper", 1, kPowerCap, kH200Processors, false};
+  ArchitectureScale scale{"hopper", 1, kPowerCap, kH200Processors, false, false};
   for (const ArchitectureScale& known : kScales) {
     if (known.architecture == gpu.architecture.value) scale = known;
   }
@@ -165,6 +174,7 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   rates.power_cap_ = scale.cap;
   rates.processors_ = scale.processors;
   rates.any_fp8_ = scale.any_fp8;
+  rates.flash2_best_ = scale.flash2_best;
   const auto bandwidth = static_cast<double>(gpu.memory_bandwidth.value.per_second.count());
   rates.memory_rate_ = bandwidth * kStreamShare;
   rates.optimizer_rate_ = bandwidth * kOptimizerShare;
@@ -207,6 +217,22 @@ double GpuRates::attention_backward(const AttentionShape& shape) const {
   const double burst = 2.5 * shape.flops() /
                        (attention_rate(shape, kAttentionBackwardTflops, processors_, true) * 1e12 * attention_scale_);
   return burst * (power_cap_ > 0 ? kLoadedBackward : 1) + kKernelGap;
+}
+
+// FlashAttention-2 does not use Hopper's asynchronous products. Measured on an H200 between other products
+// (bench/calibration/h200_attention_kernels.csv, 10 shapes per width of the head, from 8 to 512 heads): 1.40 to 1.76
+// times cuDNN's time forward with heads of 64 and 1.61 to 2.04 with heads of 128; backward 1.45 to 1.63 and 1.60
+// to 1.86. Blackwell was not measured and is taken as Hopper. Ampere's rates are those of FlashAttention-2.
+double GpuRates::flash2_slowdown(const AttentionShape& shape, bool backward) const {
+  if (flash2_best_) return 1;
+  return backward ? by_width(shape, 1.54, 1.71) : by_width(shape, 1.52, 1.77);
+}
+
+// Kernels draw random numbers for each score, twice (the backward pass repeats them). The same measurement, six shapes
+// per width.
+double GpuRates::dropout_slowdown(const AttentionShape& shape, bool flash2, bool backward) const {
+  if (flash2 || flash2_best_) return backward ? by_width(shape, 1.13, 1.09) : by_width(shape, 1.26, 1.20);
+  return backward ? by_width(shape, 1.30, 1.22) : by_width(shape, 2.33, 1.97);
 }
 
 // Performance of equal GPUs of one cluster varies by 8 % on average over applications (at most 22 %), through power

@@ -47,6 +47,10 @@ class GpuRates {
   [[nodiscard]] double grouped(const Product& shape, double count, model::Precision precision) const;
   [[nodiscard]] double attention_forward(const AttentionShape& shape) const;
   [[nodiscard]] double attention_backward(const AttentionShape& shape) const;
+  // Time of FlashAttention-2 relative to the two above, which are those of cuDNN's kernels on Hopper and later.
+  [[nodiscard]] double flash2_slowdown(const AttentionShape& shape, bool backward) const;
+  // Time of either kernel with dropout relative to that without.
+  [[nodiscard]] double dropout_slowdown(const AttentionShape& shape, bool flash2, bool backward) const;
   // Reads and writes this many bytes, as a fused element-wise kernel does.
   [[nodiscard]] double stream(double bytes) const;
   // Fused Adam; each parameter moves this many bytes.
@@ -74,6 +78,7 @@ class GpuRates {
   double power_cap_ = 0;     // on the surface: operations/s that products sustain at the power limit; 0: unknown
   double attention_scale_ = 1;
   double processors_ = 132;
+  bool flash2_best_ = false;   // FlashAttention-2 is the fastest kernel
   double memory_rate_ = 0;     // bytes/s that a fused kernel reaches
   double optimizer_rate_ = 0;  // bytes/s, states in fp32
   double bf16_optimizer_rate_ = 0;

@@ -153,6 +153,40 @@ TEST_F(GpuRatesTest, AttentionFollowsTheTilesThatFillTheGpu) {
   EXPECT_LT(backward_error / cases, 0.12);
 }
 
+// Attention by kernel, between other products, measured on one H200: one factor per width of the head. Kernels of more
+// tokens reach the power limit alone and lose nothing between products, which the model does not contain.
+TEST_F(GpuRatesTest, AttentionByKernel) {
+  const Result<std::string> text = read_file(source_dir() + "/bench/calibration/h200_attention_kernels.csv");
+  ASSERT_TRUE(text.ok());
+  const GpuRates h200 = rates("h200-sxm");
+  int cases = 0;
+  double error = 0;
+  for (const std::string_view line : split_lines(*text)) {
+    char kernel[32] = {};
+    double width = 0, heads = 0, tokens = 0, skipped = 0, forward = 0, backward = 0;
+    if (std::sscanf(std::string(line).c_str(), "%31[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", kernel, &width, &heads,
+                    &tokens, &skipped, &skipped, &skipped, &skipped, &forward, &backward) != 10 ||
+        forward <= 0 || tokens > 16384) {
+      continue;
+    }
+    const std::string name(kernel);
+    const bool flash2 = name.starts_with("flash2");
+    const AttentionShape shape{heads, tokens, tokens, width, width, true};
+    for (const bool back : {false, true}) {
+      double us = 1e6 * (back ? h200.attention_backward(shape) : h200.attention_forward(shape));
+      if (flash2) us *= h200.flash2_slowdown(shape, back);
+      if (name.ends_with("dropout")) us *= h200.dropout_slowdown(shape, flash2, back);
+      EXPECT_NEAR(us / (back ? backward : forward), 1, 0.25) << line;
+      error += std::abs(us / (back ? backward : forward) - 1);
+      ++cases;
+    }
+  }
+  ASSERT_GT(cases, 80);
+  EXPECT_LT(error / cases, 0.1);
+  const AttentionShape shape{32, 8192, 8192, 128, 128, true};
+  EXPECT_EQ(rates("a100-sxm").flash2_slowdown(shape, false), 1) << "Ampere's rates are those of FlashAttention-2";
+}
+
 TEST_F(GpuRatesTest, MoreWorkTakesLonger) {
   for (const char* gpu : {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"}) {
     const GpuRates r = rates(gpu);

@@ -73,6 +73,9 @@ void Adviser::attempt(const model::Cluster& cluster, const model::JobSpec& job, 
   options.what_ifs = options.timeline = options.heat_maps = false;
   options.iterations = 1;
   options.progress = nullptr;
+  const bool same = &cluster == &parts_.cluster;
+  options.fabric = same ? parts_.fabric : nullptr;
+  options.storage = same ? parts_.storage : nullptr;
   // A change must not cause a lack of memory.
   if (life_.memory.total <= life_.memory.capacity) options.memory = MemoryCheck::refuse;
   Diagnostics ignored;
@@ -243,9 +246,10 @@ void Adviser::job_changes() {
     with_job("no recomputation", "training.recompute: none",
              [](model::TrainingSpec& t) { t.recompute.value = model::Recompute::none; });
   }
-  if (!plan.flash) {
-    with_job("FlashAttention", "training.flash_attention: true",
-             [](model::TrainingSpec& t) { t.flash_attention.value = true; });
+  if (plan.attention != model::AttentionKernel::cudnn && (!plan.fused_attention() || plan.pytorch())) {
+    with_job("attention by cuDNN or FlashAttention-3", "training.attention_kernel: cudnn", [](model::TrainingSpec& t) {
+      t.attention_kernel = model::Sourced<model::AttentionKernel>(model::AttentionKernel::cudnn);
+    });
   }
   parallel_changes();
   bubble_changes();

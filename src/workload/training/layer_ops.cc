@@ -1,5 +1,5 @@
-// Kernels of a decoder, forward and backward, as Transformer Engine (megatron), torch.compile (compiled) or plain
-// PyTorch (eager) launch them.
+// Kernels of a decoder, forward and backward, as Transformer Engine (megatron), torch.compile (compiled), XLA (jax) or
+// plain PyTorch (eager) launch them.
 #include "workload/training/layer_ops.h"
 
 #include <algorithm>
@@ -22,6 +22,8 @@ namespace {
 // shapes (bench/calibration/h200_sustained.csv: torch._scaled_mm on an H200, use_fast_accum off against on).
 constexpr double kSplitAccumulation = 0.929;
 
+constexpr std::uint64_t kNormKernels = 8;  // of an RMSNorm that is not fused
+
 }  // namespace
 
 Product Layers::query_key_value() const {
@@ -43,6 +45,16 @@ double Layers::latent_extra(bool backward) const {
   return seconds;
 }
 
+// Transformer Engine calls cuBLAS once per expert, after a cast of its tokens in FP8 (GroupedLinear,
+// nvte_multi_tensor_gemm); Blackwell's FP8 needs the scales of both inputs in another order, a kernel each. PyTorch
+// multiplies all experts in one kernel (torch._grouped_mm).
+double Layers::host_of(bool low, double count) const {
+  if (plan_.framework != model::Framework::megatron || !low) return 0;
+  if (!fp8_) return layer::kEngine + (count - 1) * layer::kLoopLaunch;
+  const double each = gpu_.any_fp8() ? 4 : 2;
+  return layer::kEngineFp8 + (count * each - 1) * layer::kLoopLaunch;
+}
+
 // dX(tokens x k) = dY(tokens x n) W(n x k).
 Kernel Layers::input_gradient(std::string_view name, const Product& forward, bool low, double count) const {
   Kernel kernel = product(name, {forward.m, forward.k, forward.n}, low, count);
@@ -61,7 +73,14 @@ Kernel Layers::weight_gradient(std::string_view name, const Product& forward, bo
   const double weights = forward.n * forward.k * count;
   if (plan_.framework == model::Framework::megatron)
     seconds += gpu_.stream(weights * (plan_.fp32_gradients ? 4.05 : 0.97));
-  return {name, seconds, shape.flops() * count};
+  return {name, seconds, shape.flops() * count, 1, host_of(low, count)};
+}
+
+// PyTorch's attention is FlashAttention-2 unless a program asks for another kernel; TorchTitan asks for cuDNN's on
+// Blackwell (torchtitan/models/attention.py). Transformer Engine takes cuDNN's on Hopper and later.
+bool Layers::flash2() const {
+  if (plan_.attention.has_value()) return plan_.attention == model::AttentionKernel::flash2;
+  return plan_.pytorch() && !gpu_.any_fp8();
 }
 
 Kernel Layers::attention(bool backward) const {
@@ -72,7 +91,9 @@ Kernel Layers::attention(bool backward) const {
   shape.keys = d(plan_.sequence);
   shape.key_width = d(shape_.key_width());
   shape.value_width = d(shape_.value_width());
-  const double seconds = backward ? gpu_.attention_backward(shape) : gpu_.attention_forward(shape);
+  double seconds = backward ? gpu_.attention_backward(shape) : gpu_.attention_forward(shape);
+  if (flash2()) seconds *= gpu_.flash2_slowdown(shape, backward);
+  if (plan_.dropout) seconds *= gpu_.dropout_slowdown(shape, flash2(), backward);
   return {backward ? "attention backward" : "attention", seconds, shape.flops() * (backward ? 2.5 : 1)};
 }
 
@@ -99,8 +120,16 @@ Kernel Layers::corrections(bool backward) const {
   return moved("merge partial attention", steps * elements * (kFp32 * 2 + kBf16));
 }
 
+// Transformer Engine scales by the maximum of earlier steps or per block, in one pass with the transposed copy. PyTorch
+// (torchao) reads a tensor for its maximum first.
 void Layers::cast(double elements) {
-  if (fp8_) walk_.run(moved("cast to FP8", elements * (kBf16 + 2 * kFp8)));
+  if (fp8_) walk_.run(moved("cast to FP8", elements * ((plan_.pytorch() ? 2 : 1) * kBf16 + 2 * kFp8)));
+}
+
+// Transformer Engine's norms write FP8, and its weights are cast once per step. PyTorch casts a norm's output, and the
+// weights in every pass.
+void Layers::cast_apart(double elements) {
+  if (plan_.pytorch()) cast(elements);
 }
 
 // The gradient of a row product's output is split over the tensor group: it is cast and gathered before it is
@@ -120,21 +149,36 @@ void Layers::transpose_gathered() {
   if (fp8_ && !gpu_.any_fp8()) walk_.run(moved("transpose FP8", tokens_ * hidden_ * 2 * kFp8));
 }
 
+// Eager models compute RMSNorm in steps (transformers' LlamaRMSNorm; torch.nn.RMSNorm before 2.8), in fp32: cast,
+// square, mean, scale, cast back, times the weights; 36 bytes per element, and 68 for the gradients of the same steps.
+// LayerNorm, which models without gates use, is one kernel everywhere.
 void Layers::norm_forward() {
+  if (eager_ && shape_.gated) {
+    walk_.run(moved("norm", held_ * hidden_ * 36, kNormKernels));
+    return;
+  }
   // compiled: fused with the previous residual addition. In FP8 it writes the input of the next product.
-  walk_.run(moved("norm", held_ * hidden_ * (kBf16 + (fp8_ ? kFp8 : kBf16))));
+  walk_.run(moved("norm", held_ * hidden_ * (kBf16 + (fp8_ && !plan_.pytorch() ? kFp8 : kBf16))));
 }
 
-void Layers::norm_backward() { walk_.run(moved("norm backward", held_ * hidden_ * kBf16 * (eager_ ? 4 : 3))); }
+void Layers::norm_backward() {
+  const std::uint64_t kernels = eager_ && shape_.gated ? 2 * kNormKernels : 1;
+  const double bytes = eager_ ? (shape_.gated ? 68 : 8) : 6;
+  walk_.run(moved("norm backward", held_ * hidden_ * bytes, kernels));
+}
 
 void Layers::residual(bool backward) {
-  if (backward && compiled_) return;  // in the norm's kernel
-  walk_.run(moved("residual", held_ * hidden_ * kBf16 * (compiled_ ? 2 : 3)));
+  if (backward && compiled_) return;          // in the norm's kernel
+  const double mask = plan_.dropout ? 1 : 0;  // a byte per element, written forward and read backward
+  walk_.run(moved("residual", held_ * hidden_ * (kBf16 * (compiled_ ? 2 : 3) + mask)));
 }
 
+// Megatron fuses GELU and SwiGLU, not the squared ReLU of models without gates and with rotary positions (Nemotron).
 void Layers::activation(double tokens, double width, bool backward) {
   double passes = shape_.gated ? (backward ? 5 : 3) : (backward ? 3 : 2);
   if (eager_ && shape_.gated) passes += backward ? 4 : 2;  // silu and the product are separate kernels
+  if (plan_.framework == model::Framework::megatron && !shape_.gated && !shape_.learned_positions)
+    passes += backward ? 3 : 2;  // the square
   walk_.run(moved(backward ? "activation backward" : "activation", tokens * width * kBf16 * passes));
 }
 
@@ -181,6 +225,10 @@ void Layers::column_backward(std::string_view name, const Product& shape) {
   } else if (!plan_.sequence_parallel) {
     walk_.run(input);
     walk_.beside(tensor_call("tensor all-reduce", netsim::Collective::all_reduce), 0, false, {weight});
+  } else if (plan_.pytorch()) {
+    // PyTorch's tensor parallelism keeps what it gathered and waits for each collective.
+    walk_.run({input, weight});
+    walk_.talk(tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter));
   } else {
     walk_.beside(tensor_call("tensor all-gather", netsim::Collective::all_gather), 0, false, {input});
     walk_.beside(tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter), 0, false, {weight});
@@ -205,7 +253,7 @@ void Layers::row_backward(std::string_view name, const Product& shape) {
 }
 
 void Layers::core_attention_forward() {
-  if (!plan_.flash) {
+  if (!plan_.fused_attention()) {
     walk_.run(scores(false));
     return;
   }
@@ -228,6 +276,7 @@ void Layers::core_attention_forward() {
 
 void Layers::forward_attention() {
   norm_forward();
+  cast_apart(held_ * hidden_ + query_key_value().n * hidden_ + attention_out().n * attention_out().k);
   column_forward("query-key-value", query_key_value());
   if (shape_.latent()) walk_.run({"latent projections", latent_extra(false), 0});
   rotate(false);
@@ -239,6 +288,7 @@ void Layers::forward_attention() {
 
 void Layers::forward_dense() {
   norm_forward();
+  cast_apart(held_ * hidden_ + up().n * hidden_ + down().n * down().k);
   column_forward("feed-forward up", up());
   activation(tokens_, d(shape_.ffn) / tensor_, false);
   cast(tokens_ * d(shape_.ffn) / tensor_);
@@ -292,14 +342,14 @@ void Layers::forward_layer(bool mixture) {
 void Layers::backward_attention(bool mixture) {
   if (plan_.recompute == model::Recompute::selective && !recomputes_operations(mixture)) {
     walk_.recomputing(true);
-    walk_.run(plan_.flash ? attention(false) : scores(false));
+    walk_.run(plan_.fused_attention() ? attention(false) : scores(false));
     walk_.recomputing(false);
   }
   residual(true);
   cast_row_gradient();
   row_backward("attention output", attention_out());
   const double bytes = tokens_ * kv_ * d(shape_.key_width() + shape_.value_width()) * kBf16;
-  const Kernel kernel = plan_.flash ? attention(true) : scores(true);
+  const Kernel kernel = plan_.fused_attention() ? attention(true) : scores(true);
   if (plan_.context < 2) {
     walk_.run(kernel);
   } else if (plan_.context_exchange == model::ContextExchange::ring) {
@@ -332,8 +382,9 @@ void Layers::backward_dense() {
   norm_backward();
 }
 
-// Selective recomputation of operations (TorchTitan's default): attention and every second product's output are kept;
-// keys, the output of attention, one of the two products of a gated block, and all kernels between products run again.
+// Selective recomputation of operations (TorchTitan's default): attention, scattered sums and every second product's
+// output are kept; keys, the output of attention, one of the two products of a gated block, gathers of a tensor group
+// and all kernels between products run again.
 void Layers::recompute_operations() {
   walk_.recomputing(true);
   const auto part = [&](std::string_view name, const Product& shape, double share) {
@@ -342,12 +393,17 @@ void Layers::recompute_operations() {
     kernel.flops *= share;
     walk_.run(kernel);
   };
+  const auto gather = [&] {
+    if (plan_.sequence_parallel) walk_.talk(tensor_call("tensor all-gather", netsim::Collective::all_gather));
+  };
   norm_forward();
+  gather();
   part("query-key-value", query_key_value(), kv_ / (heads_ + 2 * kv_));
   rotate(false);
   part("attention output", attention_out(), 1);
   residual(false);
   norm_forward();
+  gather();
   if (shape_.gated) part("feed-forward up", up(), 0.5);
   activation(tokens_, d(shape_.ffn) / tensor_, false);
   walk_.recomputing(false);

@@ -60,8 +60,12 @@ TEST_F(LayerOpsTest, TheHostLimitsSmallKernels) {
   plan.sequence = 16;
   plan.shape.hidden = 512;
   plan.shape.ffn = 1024;
+  plan.framework = model::Framework::compiled;
   const PieceTimes small = forward(plan, 8, 0);
   EXPECT_EQ(small.total.count(), static_cast<std::int64_t>(small.launches) * 15'000'000);
+  plan.framework = model::Framework::megatron;
+  EXPECT_EQ((forward(plan, 8, 0).total - small.total).count(), 8 * 4 * 21'000'000) << "four products per layer";
+  plan.framework = model::Framework::compiled;
   EXPECT_GT(small.launches, 8 * 8U);
   EXPECT_LT(small.launches, 8 * 27U) << "eager PyTorch launches 27 per layer";
   plan.cuda_graphs = true;
@@ -273,6 +277,67 @@ TEST_F(LayerOpsTest, GathersOfShardedParameters) {
   fp8.fp8_gather = true;
   EXPECT_EQ(call(forward(fp8, 8, 0), "parameter all-gather")->bytes.count() * 2,
             call(usual, "parameter all-gather")->bytes.count());
+}
+
+// Layers that take longer than a gather and a scatter hide all but the first gather and the last scatter.
+TEST_F(LayerOpsTest, LongLayersHideGathersAndScatters) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  plan.gpus = plan.data = 8;
+  plan.micro_batch = 4;
+  plan.sharding = model::Sharding::parameters;
+  plan.overlap_data = true;
+  const PieceTimes times = backward(plan, 8, 0);
+  const SimTime gather = call(times, "parameter all-gather")->time;
+  const SimTime scatter = call(times, "gradient reduce-scatter")->time;
+  EXPECT_GT(times.compute / 8, gather + scatter);
+  EXPECT_EQ(times.exposed[stream_data], gather + scatter);
+  EXPECT_EQ(times.total, times.compute + gather + scatter);
+}
+
+// In PyTorch, tensor-parallel collectives of the backward pass wait for their products and the other way around, and
+// selective recomputation gathers again.
+TEST_F(LayerOpsTest, TensorCollectivesOfPyTorchAreExposed) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 8);
+  plan.framework = model::Framework::compiled;
+  const PieceTimes times = backward(plan, 4, 0);
+  const PieceCommunication* gathers = call(times, "tensor all-gather");
+  const PieceCommunication* scatters = call(times, "tensor reduce-scatter");
+  EXPECT_EQ(gathers->calls, 2 * 4U);
+  EXPECT_EQ(scatters->calls, 2 * 4U);
+  EXPECT_EQ(times.exposed[stream_tensor], gathers->time * 8 + scatters->time * 8);
+  plan.recompute = model::Recompute::selective;
+  EXPECT_EQ(call(backward(plan, 4, 0), "tensor all-gather")->calls, 4 * 4U);
+}
+
+// A gated layer without fused kernels, a layer with FP8 in PyTorch and attention with dropout: what is added is what
+// the comments of layer_ops.cc count.
+TEST_F(LayerOpsTest, KernelsThatAreNotFused) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  plan.framework = model::Framework::compiled;
+  plan.attention = model::AttentionKernel::cudnn;
+  const auto seconds = [&](const TrainingPlan& changed) {
+    return static_cast<double>(forward(changed, 1, 0).compute.count()) / 1e12;
+  };
+  const double tokens = 4096;
+  const double compiled = seconds(plan);
+  TrainingPlan eager = plan;
+  eager.framework = model::Framework::eager;
+  // Two norms of 36 instead of 4 bytes, 14 more kernels; rotary 8 passes instead of 2; residuals 3 instead of 2; SwiGLU
+  // 5 instead of 3.
+  const double more = tokens * (4096 * 2 * 32 + (32 + 8) * 128 * 12 + 4096 * 2 * 2 + 14336 * 4);
+  EXPECT_NEAR(seconds(eager) - compiled, rates_.stream(more) - rates_.stream(0) + 14 * rates_.stream(0), 2e-6);
+  TrainingPlan dropout = plan;
+  dropout.dropout = true;
+  const AttentionShape shape{32, 4096, 4096, 128, 128, true};
+  EXPECT_NEAR(seconds(dropout) - compiled,
+              rates_.attention_forward(shape) * 0.97 + rates_.stream(tokens * 4096 * 2) - rates_.stream(0), 2e-6);
+  TrainingPlan flash2 = plan;
+  flash2.attention = model::AttentionKernel::flash2;
+  EXPECT_NEAR(seconds(flash2) - compiled, rates_.attention_forward(shape) * 0.77, 2e-6);
+  flash2.attention.reset();
+  EXPECT_NEAR(seconds(flash2) - compiled, rates_.attention_forward(shape) * 0.77, 2e-6) << "PyTorch's default";
+  flash2.framework = model::Framework::jax;
+  EXPECT_EQ(seconds(flash2), compiled);
 }
 
 // Overlapped weight gathers slow the layers by at most kOverlapSlowdown, and less if there is less to gather.

@@ -68,36 +68,56 @@ double Layers::company(bool mixture, bool backward) {
   return std::min(1.0, static_cast<double>(beside.count()) / static_cast<double>(layer.count()));
 }
 
-// A layer's parameters are gathered during the compute of earlier layers, and its gradients are scattered during that
-// of the next. Both are on one stream: in the backward pass a gather waits for the scatter before it, which agrees with
-// published steps (docs/validation.md) although PyTorch asks for the gather first.
-void Layers::pass(const Piece& piece, bool backward) {
+// FSDP2 gathers into one buffer and copies the parameters out of it before the layer runs, and copies the gradients of
+// a layer into one buffer, in the precision of the reduction, before it scatters them (foreach_all_gather_copy_out and
+// foreach_reduce_scatter_copy_in, torch/distributed/fsdp/_fully_shard). Megatron and XLA gather in place.
+void Layers::copy_sharded(std::string_view name, const std::vector<Call>& calls, double from_to) {
+  if (!plan_.pytorch()) return;
+  double bytes = 0;
+  for (const Call& call : calls) bytes += call.group.ranks > 1 ? call.bytes : 0;
+  walk_.run(moved(name, from_to * bytes));
+}
+
+// Forward or backward layers with sharded parameters. The next layers' parameters are gathered during a layer, and its
+// gradients are scattered during the next one. Both are on one stream, in the order in which the host asks for them: a
+// gather ahead comes before the layer, and so before the scatter of that layer (FSDP's backward prefetch).
+void Layers::sharded_pass(const Piece& piece, bool backward, const std::function<bool(std::int64_t)>& mixture) {
   const std::int64_t layers = piece.dense_layers + piece.mixture_layers;
-  const auto mixture = [&](std::int64_t i) { return backward ? i < piece.mixture_layers : i >= piece.dense_layers; };
-  const auto body = [&](std::int64_t i) { backward ? backward_layer(mixture(i)) : forward_layer(mixture(i)); };
-  if (plan_.sharding != model::Sharding::parameters || plan_.shard_group().ranks < 2) {
-    for (std::int64_t i = 0; i < layers; ++i) body(i);
-    return;
-  }
   const std::array<double, 2> share{piece.dense_layers > 0 ? company(false, backward) : 0,
                                     piece.mixture_layers > 0 ? company(true, backward) : 0};
-  const auto ahead = static_cast<std::size_t>(plan_.overlap_data ? plan_.prefetch : 0);
-  std::vector<std::vector<OpId>> done{walk_.here()};  // when layers 0, 1, ... may start
+  const std::int64_t ahead = plan_.overlap_data ? plan_.prefetch : 0;
+  const bool gathers = !backward || plan_.reshard;
+  std::vector<std::vector<OpId>> free{walk_.here()};  // when layers 0, 1, ... may start
+  std::vector<std::vector<OpId>> gathered;
   for (std::int64_t i = 0; i < layers; ++i) {
-    // Gathering this layer's weights may start when the layers before those that are gathered ahead are done.
-    const std::vector<OpId>& free = done[done.size() - 1 - std::min(ahead, done.size() - 1)];
-    if (!backward || plan_.reshard) {
-      for (const OpId op : start(gather_weights(mixture(i)), free)) walk_.wait_for(op);
+    for (auto j = static_cast<std::int64_t>(gathered.size()); gathers && j < layers && j <= i + ahead; ++j)
+      gathered.push_back(
+          start(gather_weights(mixture(j)), free[static_cast<std::size_t>(std::max<std::int64_t>(0, j - ahead))]));
+    if (gathers) {
+      for (const OpId op : gathered[static_cast<std::size_t>(i)]) walk_.wait_for(op);
+      copy_sharded("copy gathered parameters", gather_weights(mixture(i)), 2);
     }
     if (plan_.overlap_data) walk_.slow_down(1 + kOverlapSlowdown * share[mixture(i) ? 1 : 0]);
-    body(i);
+    backward ? backward_layer(mixture(i)) : forward_layer(mixture(i));
+    // On a stream of its own, but at the cost of the memory that the layer's kernels would use.
+    if (backward) copy_sharded("copy gradients", gather_weights(mixture(i)), 1 + plan_.gradient_bytes() / kBf16);
     walk_.slow_down(1);
-    done.push_back(walk_.here());
+    free.push_back(walk_.here());
     if (!backward) continue;
     const std::vector<OpId> scattered = start(scatter_gradients(mixture(i)), walk_.here());
     if (plan_.overlap_data && i + 1 < layers) continue;
     for (const OpId op : scattered) walk_.wait_for(op);
   }
+}
+
+void Layers::pass(const Piece& piece, bool backward) {
+  const auto mixture = [&](std::int64_t i) { return backward ? i < piece.mixture_layers : i >= piece.dense_layers; };
+  if (plan_.sharding == model::Sharding::parameters && plan_.shard_group().ranks > 1) {
+    sharded_pass(piece, backward, mixture);
+    return;
+  }
+  for (std::int64_t i = 0; i < piece.dense_layers + piece.mixture_layers; ++i)
+    backward ? backward_layer(mixture(i)) : forward_layer(mixture(i));
 }
 
 }  // namespace weft::workload

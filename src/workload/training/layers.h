@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "workload/training/step_walk.h"
@@ -18,8 +19,16 @@ inline constexpr double kFp8 = 1;
 
 // Host time to launch one kernel in a module of PyTorch, with its views and the graph of the backward pass. Measured 18
 // to 43 us, 29 on average (h200_host.csv: dense and mixture, eager and compiled, two runs), on virtual machines where
-// an addition takes 9 to 13 us; servers of clusters need about half of that (an assumption).
+// an addition takes 9 to 13 us; servers of clusters need about half of that. A linear module takes 13.5 us on the Xeon
+// 8480C of a DGX H100 (NVIDIA/TransformerEngine, issue 2053).
 inline constexpr double kLaunch = 15e-6;
+// What a product in a module of Transformer Engine adds: its module takes 2.7 times as long as PyTorch's on Grace
+// (99.7 and 37.1 us, the same issue), and more than twice that in FP8 (issue 761).
+inline constexpr double kEngine = 21e-6;
+inline constexpr double kEngineFp8 = 42e-6;
+// One launch more in a loop of compiled code over the experts: half of 15.5 us, measured for a product in a loop on the
+// machine where an addition takes 8.5 us (measure_attention.py).
+inline constexpr double kLoopLaunch = 8e-6;
 // For the host to read a small tensor back: 13.5 and 17.4 us on the same machines; half of it, rounded.
 inline constexpr double kReadBack = 9e-6;
 
@@ -40,7 +49,7 @@ class Layers {
     heads_ = layer::d(shape_.heads) / tensor_;
     fp8_ = plan.precision == model::Precision::fp8;
     eager_ = plan.framework == model::Framework::eager;
-    compiled_ = plan.framework == model::Framework::compiled;
+    compiled_ = plan.framework == model::Framework::compiled || plan.framework == model::Framework::jax;
   }
 
   PieceTimes forward(const Piece& piece);
@@ -48,16 +57,22 @@ class Layers {
 
  private:
   // Kernels.
-  [[nodiscard]] Kernel moved(std::string_view name, double bytes) const { return {name, gpu_.stream(bytes), 0}; }
+  [[nodiscard]] Kernel moved(std::string_view name, double bytes, std::uint64_t kernels = 1) const {
+    return {name, gpu_.stream(bytes) + static_cast<double>(kernels - 1) * gpu_.stream(0), 0, kernels};
+  }
   // `count` equal ones in one kernel.
   [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true, double count = 1) const {
-    return {name, gpu_.grouped(shape, count, low ? plan_.precision : model::Precision::bf16), shape.flops() * count};
+    return {name, gpu_.grouped(shape, count, low ? plan_.precision : model::Precision::bf16), shape.flops() * count, 1,
+            host_of(low, count)};
   }
   // The two products of a backward pass: with respect to the input and to the weights.
   [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true,
                                       double count = 1) const;
   [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true,
                                        double count = 1) const;
+  [[nodiscard]] bool flash2() const;
+  // Of the host, beyond one launch, for a product or for those of `count` experts.
+  [[nodiscard]] double host_of(bool low, double count) const;
   [[nodiscard]] Kernel attention(bool backward) const;
   [[nodiscard]] Kernel scores(bool backward) const;
   [[nodiscard]] Kernel corrections(bool backward) const;
@@ -95,6 +110,7 @@ class Layers {
   void rotate(bool backward);
   // Casts to FP8: the input of a row product or the gradient of a column product's output, with its transpose.
   void cast(double elements);
+  void cast_apart(double elements);
   void cast_row_gradient();
   void transpose_gathered();
   void expert_products(double tokens, bool backward);
@@ -152,6 +168,8 @@ class Layers {
   }
   template <class Body>
   void beside_exchanges(bool mixture, bool backward, Body body);
+  void copy_sharded(std::string_view name, const std::vector<Call>& calls, double from_to);
+  void sharded_pass(const Piece& piece, bool backward, const std::function<bool(std::int64_t)>& mixture);
   void pass(const Piece& piece, bool backward);
   [[nodiscard]] PieceTimes finish() { return walk_.finish(plan_.cuda_graphs ? 0 : layer::kLaunch); }
 

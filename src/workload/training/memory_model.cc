@@ -99,15 +99,14 @@ double activations_of(const TrainingPlan& plan, bool mixture, Assume assume) {
   const double input = plan.fp8_kernels() ? kFp8 : kBf16;
   // Inputs of both norms, outputs of both norms (inputs of the products after them).
   double bytes = tokens * hidden * (2 * kBf16 + 2 * input) / held;
-  const bool dropout = shape.learned_positions && plan.framework == model::Framework::megatron;
-  if (dropout) bytes += tokens * hidden * 2 / held;  // masks, a byte each
+  if (plan.dropout) bytes += tokens * hidden * 2 / held;  // masks, a byte each
   // Queries, keys, values, output of attention.
   const double kv = std::max(1.0, d(shape.kv_heads) / tensor);
   bytes +=
       tokens * kBf16 *
       (heads / tensor * d(shape.key_width() + shape.value_width()) + kv * d(shape.key_width() + shape.value_width()));
   if (plan.fp8_kernels()) bytes += tokens * heads / tensor * d(shape.value_width()) * kFp8;  // and in FP8
-  if (!plan.flash && plan.recompute == model::Recompute::none) {
+  if (!plan.fused_attention() && plan.recompute == model::Recompute::none) {
     bytes += 5 * heads / tensor * tokens * d(plan.sequence);  // scores, softmax, mask
   }
   if (mixture) return bytes + experts_activations(plan, assume);
@@ -260,7 +259,7 @@ std::vector<std::string> what_would_fit(const TrainingPlan& plan, Bytes capacity
     changed = plan;
   }
   for (const model::Recompute more : {model::Recompute::selective, model::Recompute::full}) {
-    if (more <= plan.recompute || (more == model::Recompute::selective && plan.flash)) continue;
+    if (more <= plan.recompute || (more == model::Recompute::selective && plan.fused_attention())) continue;
     changed.recompute = more;
     attempt(changed, more == model::Recompute::full ? "recompute: full" : "recompute: selective");
   }

@@ -42,7 +42,8 @@ TrainingPlan plan_of(const Published& row) {
   plan.micro_batch = row.micro_batch;
   plan.micro_batches = 1024;
   plan.sequence = plan.shape.sequence;
-  plan.flash = false;
+  plan.attention = model::AttentionKernel::unfused;
+  plan.dropout = true;
   return plan;
 }
 

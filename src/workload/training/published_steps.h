@@ -90,9 +90,12 @@ inline void apply(const std::string& options, TrainingPlan& plan) {
                                                : model::Recompute::none;
   plan.framework = has(options, "compiled") ? model::Framework::compiled
                    : has(options, "eager")  ? model::Framework::eager
+                   : has(options, "jax")    ? model::Framework::jax
                                             : model::Framework::megatron;
   const bool megatron = plan.framework == model::Framework::megatron;
-  plan.flash = !has(options, "no-flash");
+  if (has(options, "no-flash")) plan.attention = model::AttentionKernel::unfused;
+  plan.dropout = megatron && plan.shape.learned_positions && !has(options, "no-dropout");
+  if (has(options, "cudnn")) plan.attention = model::AttentionKernel::cudnn;
   plan.sequence_parallel = plan.tensor > 1 && !has(options, "no-sequence");
   plan.overlap_tensor = plan.sequence_parallel && megatron && !has(options, "no-tensor-overlap");
   plan.overlap_data = !has(options, "no-data-overlap");

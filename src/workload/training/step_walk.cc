@@ -31,6 +31,7 @@ void StepWalk::run(const Kernel& kernel) {
   if (kernel.seconds <= 0) return;
   const double seconds = kernel.seconds * slow_;
   times_.launches += kernel.launches;
+  host_ += kernel.host;
   times_.flops += kernel.flops;
   (again_ ? times_.recompute : times_.compute) += time_from(seconds);
   waits_.assign(1, put(stream_compute, OpKind::compute, kernel.name, seconds, waits_));
@@ -115,7 +116,8 @@ PieceTimes StepWalk::finish(double launch) {
   const Result<Execution> played = execute(graph_, timer_, StreamOrder::program);
   CHECK(played.ok(), "the operations of a piece are in order");
   const Execution& execution = played.value();
-  times_.total = std::max(execution.end, SimTime(std::llround(launch * 1e12 * static_cast<double>(times_.launches))));
+  const double host = launch > 0 ? launch * static_cast<double>(times_.launches) + host_ : 0;
+  times_.total = std::max(execution.end, SimTime(std::llround(host * 1e12)));
   for (std::uint8_t stream = stream_tensor; stream < kStepStreams; ++stream) {
     times_.exposed[stream] = exposure(graph_, execution, rank_, 1U << stream, 1U << unsigned{stream_compute}).exposed;
   }

@@ -17,6 +17,7 @@ struct Kernel {
   double seconds = 0;
   double flops = 0;
   std::uint64_t launches = 1;  // kernels that are taken as one
+  double host = 0;             // seconds of the host beyond those of the launches
 };
 
 // A collective; no effect if its group has one rank.
@@ -69,6 +70,7 @@ class StepWalk {
   PieceTimes times_;
   std::vector<OpId> waits_;
   double slow_ = 1;
+  double host_ = 0;
   bool again_ = false;
 };
 

@@ -144,8 +144,13 @@ class Planner {
     plan_.recompute = training_.recompute.value;
     plan_.framework = training_.framework.value;
     plan_.precision = training_.precision.value;
-    plan_.flash = training_.flash_attention.value;
+    if (training_.attention_kernel.has_value()) plan_.attention = training_.attention_kernel.value;
     plan_.cuda_graphs = training_.cuda_graphs.value;
+    // Recipes of GPT-3 drop a tenth (NeMo's gpt3 configurations, Megatron-LM's defaults), those of later models
+    // nothing.
+    plan_.dropout = training_.dropout.has_value()
+                        ? training_.dropout.value
+                        : plan_.shape.learned_positions && plan_.framework == model::Framework::megatron;
     plan_.bf16_optimizer = training_.bf16_optimizer.value;
     const bool megatron = plan_.framework == model::Framework::megatron;
     plan_.sharding = training_.sharding.has_value()               ? training_.sharding.value
@@ -198,7 +203,8 @@ class Planner {
     plan_.token_servers = experts.token_servers.has_value() ? experts.token_servers.value : 0;
     plan_.imbalance = static_cast<double>(experts.imbalance.value) / 100;
     if (experts.place.known() && (!plan_.shape.mixture() || plan_.expert < 2)) {
-      diagnostics_.warning(experts.place, "`experts` has no effect: no token leaves its GPU", "parallel: {expert: 8}");
+      diagnostics_.warning(experts.place, "`experts` has no effect: no token leaves its GPU",
+                           plan_.shape.mixture() ? "parallel: {expert: 8}" : "a model with experts");
     } else if (plan_.token_servers > 0) {
       token_servers(experts.token_servers.place);
     }

@@ -36,7 +36,8 @@ struct TrainingPlan {
   model::Recompute recompute = model::Recompute::none;
   model::Framework framework = model::Framework::megatron;
   model::Precision precision = model::Precision::bf16;
-  bool flash = true;
+  std::optional<model::AttentionKernel> attention;  // unset: what the framework uses on the GPU
+  bool dropout = false;
   bool overlap_tensor = false;
   bool overlap_data = false;
   bool overlap_pipeline = false;
@@ -62,6 +63,10 @@ struct TrainingPlan {
   [[nodiscard]] double tokens() const {
     return static_cast<double>(micro_batch * sequence) / static_cast<double>(context);
   }
+  [[nodiscard]] bool pytorch() const {
+    return framework == model::Framework::compiled || framework == model::Framework::eager;
+  }
+  [[nodiscard]] bool fused_attention() const { return attention != model::AttentionKernel::unfused; }
   [[nodiscard]] double gradient_bytes() const { return fp32_gradients ? 4 : 2; }
   // Transformer Engine's FP8 kernels, which keep inputs and weights in FP8.
   [[nodiscard]] bool fp8_kernels() const {
