@@ -80,6 +80,29 @@ TEST(FabricTimer, TheClosedFormOfAnAllToAllCountsWhatCrosses) {
   EXPECT_NEAR(simulated.slowdown(netsim::Collective::all_to_all, Bytes(64'000'000), all), factor, 0.15 * factor);
 }
 
+// A second job on the same servers simulates nothing again.
+TEST(FabricTimer, JobsShareWhatWasSimulated) {
+  netsim::LeafSpineShape shape;
+  shape.leaves = 2;
+  shape.hosts_per_leaf = 4;
+  shape.spines = 1;
+  const netsim::Network network = netsim::leaf_spine(shape);
+  FabricTimerOptions options;
+  options.fidelity = netsim::Fidelity::flow;
+  options.memory = std::make_shared<FabricMemory>();
+  const OpGroup all{"all", 8, 1, 1};
+  double first = 0;
+  for (const std::size_t simulated : {1U, 0U}) {
+    FabricTimer timer(single_gpu_servers(), options, 1, 4);
+    timer.use_network(network, {network.endpoints().begin(), network.endpoints().end()});
+    const double slowdown = timer.slowdown(netsim::Collective::all_to_all, Bytes(64'000'000), all);
+    EXPECT_EQ(timer.findings().size(), simulated);
+    if (simulated > 0) first = slowdown;
+    EXPECT_EQ(slowdown, first);
+  }
+  EXPECT_GT(first, 1);
+}
+
 TEST(FabricTimer, HashCollisionsSlowTraffic) { EXPECT_GT(slowdown_of(8, netsim::RoutingMode::ecmp), 1.5); }
 
 TEST(FabricTimer, WithinAServerTheFabricDoesNotMatter) {

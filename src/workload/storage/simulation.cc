@@ -249,7 +249,7 @@ Result<double> storage_rate(const model::Cluster& cluster, const StoragePath& pa
   StorageMemory::Key key{path.system->name->text, path.clients,    traffic.write, traffic.clients,
                          traffic.in_flight,       traffic.stripes, path.tcp};
   if (const auto known = traffic.memory->rates.find(key); known != traffic.memory->rates.end()) return known->second;
-  const Result<double> rate = simulated_rate(cluster, path, traffic);
+  Result<double> rate = simulated_rate(cluster, path, traffic);
   if (rate.ok()) traffic.memory->rates.emplace(std::move(key), *rate);
   return rate;
 }
