@@ -132,6 +132,7 @@ std::string training_of(const workload::PublishedSteps& table, const workload::P
                                      plan.pipeline, plan.interleave, plan.context, plan.expert);
   if (plan.shape.mixture()) parallel += fmt::format(", expert_tensor: {}", plan.expert_tensor);
   if (ps::has(table.options, "no-sequence")) parallel += ", sequence: false";
+  if (plan.replicate > 1) parallel += fmt::format(", replicate: {}", plan.replicate);
   return model_of(row) +
          fmt::format("  sequence: {}\n  global_batch: {}\n  micro_batch: {}\n  parallel: {{{}}}\n", plan.sequence,
                      plan.global_batch, plan.micro_batch, parallel) +

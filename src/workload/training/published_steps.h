@@ -83,6 +83,14 @@ inline bool has(const std::string& options, std::string_view word) {
   return false;
 }
 
+// GPUs that parameters are sharded over ("shard=128"), replicated beyond them; 0: all.
+inline std::int64_t shard_of(const std::string& options) {
+  for (const std::string& one : split(options, ' ')) {
+    if (one.starts_with("shard=")) return whole(one.substr(6));
+  }
+  return 0;
+}
+
 inline void apply(const std::string& options, TrainingPlan& plan) {
   plan.precision = has(options, "fp8") ? model::Precision::fp8 : model::Precision::bf16;
   plan.recompute = has(options, "full")        ? model::Recompute::full
@@ -105,6 +113,7 @@ inline void apply(const std::string& options, TrainingPlan& plan) {
   plan.sharding = has(options, "fsdp")                       ? model::Sharding::parameters
                   : megatron && plan.data * plan.context > 1 ? model::Sharding::optimizer
                                                              : model::Sharding::none;
+  if (const std::int64_t shard = shard_of(options); shard > 0) plan.replicate = plan.data * plan.context / shard;
   plan.dispatch = has(options, "all-to-all") ? model::Dispatch::all_to_all : plan.usual_dispatch();
   plan.overlap_expert = has(options, "expert-overlap");
 }
