@@ -17,6 +17,7 @@ set(WEFT_LONG_TESTS
   Hierarchical.GrowsWithTheRanksAlone
   HostCost.FlowFollowsPacketWhereHostsAreTheLimit
   HostCost.TcpLosesAThirdToTwoThirdsOfHundredGigabitRdma
+  LeakTiming.*
   LeaseModel.AgentCrashes
   LeaseModel.AgentRunsTwice
   LeaseModel.EngineStartsWork
@@ -24,6 +25,7 @@ set(WEFT_LONG_TESTS
   LeaseRandom.*
   Lifeline.AHundredThousandGpus
   LifePage.AThinnedTimelineKeepsThePageSmallAndSaysSo
+  LongLeak.*
   LongSimulation.*
   LossMeter.AgreesWithTakingThingsAway
   Nxos.HugeRangesStayBounded

@@ -11,7 +11,7 @@ test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 
   slurmctld slurmd slurm-client slurmrestd slurm-wlm-basic-plugins slurm-wlm-jwt-plugin munge
   slurmdbd mariadb-server fio shellcheck curl openssl
   prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io chromium
-  openipmi ipmitool freeipmi-tools redfishtool python3-sushy openssh-client)
+  chromium-driver openipmi ipmitool freeipmi-tools redfishtool python3-sushy python3-jsonschema openssh-client)
 
 case "${1:-test}" in
   run) packages=("${run_packages[@]}") ;;

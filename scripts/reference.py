@@ -25,6 +25,7 @@ GROUPS = {
     "Schedule": ("sched",),
     "Operate": ("serve", "status", "job", "pipeline", "namespace", "node", "lease", "gate", "accounts", "queue",
                 "watch", "drill"),
+    "Access": ("login", "logout", "whoami", "context", "token", "approval", "audit"),
     "Out of band": ("oob", "rescue"),
     "Catalog, formats and help": ("catalog", "schema", "completion", "man", "help", "version"),
 }

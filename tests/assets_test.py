@@ -8,6 +8,7 @@ its check (tests/permitted_skips.txt). A kind of file without a check fails: it 
 """
 
 import ast
+import html.parser
 import json
 import pathlib
 import re
@@ -147,6 +148,41 @@ def check_css(folder, files):
     return [f"{name}: braces do not match" for name, text in texts.items() if text.count("{") != text.count("}")]
 
 
+class Page(html.parser.HTMLParser):
+    """Tags that do not match, and what the policy of the server's pages refuses: scripts and styles inside a page."""
+
+    VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+        self.problems = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        inside = tag == "style" or (tag == "script" and "src" not in dict(attrs))
+        if inside or any(name == "style" or name.startswith("on") for name, _ in attrs):
+            self.problems.append(f"line {self.getpos()[0]}: a script or style inside the page")
+        if any(re.match(r"(?i)(https?:)?//|data:|javascript:", value or "") for _, value in attrs):
+            self.problems.append(f"line {self.getpos()[0]}: a URL of another place")
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"line {self.getpos()[0]}: </{tag}> does not match")
+
+
+def check_html(folder, files):
+    problems = []
+    for name in files:
+        page = Page()
+        page.feed((folder / name).read_text(encoding="utf-8"))
+        page.close()
+        problems += [f"{name}: {problem}" for problem in page.problems]
+        problems += [f"{name}: <{tag}> is not closed" for tag in page.open]
+    return problems
+
+
 def check_zsh(folder, files):
     zsh = need("zsh")
     return [output_of([zsh, "-n", name], folder) for name in files]
@@ -168,6 +204,7 @@ CHECKS = [
     ("Ansible", {".yml"}, check_ansible),
     ("JavaScript", {".js"}, check_javascript),
     ("Css", {".css"}, check_css),
+    ("Html", {".html"}, check_html),
     ("Zsh", {".zsh"}, check_zsh),
     ("Fish", {".fish"}, check_fish),
 ]

@@ -144,7 +144,7 @@ TEST_F(EngineWatch, AdoptsARunningClusterAndChangesNothing) {
   for (const char* verb : {"cancel", "hold", "release"}) EXPECT_EQ(weft({"job", verb, before}).code, 4) << verb;
   EXPECT_EQ(weft({"job", "wait", before}).code, 4);
   EXPECT_EQ(weft({"job", "logs", before}).code, 4);
-  EXPECT_EQ(weft({"node", "drain", "train001"}).code, 4);
+  EXPECT_EQ(weft({"node", "drain", "train001", "--reason", "test"}).code, 4);
 
   shorten_slurmd_timeout();
   kill_process(slurmds_.at("train005"));  // Slurm sets it down after SlurmdTimeout

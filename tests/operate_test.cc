@@ -183,8 +183,8 @@ class Operate : public ::testing::Test {
     // `watch` does not end by itself: the stream is read until the job's end.
     std::string text;
     serve::FollowRequest request;
-    request.socket_path = socket();
-    request.target = "/v1/events?job=" + number;
+    request.endpoint = serve::Endpoint::unix_socket(socket());
+    request.target = "/api/v1/events?job=" + number;
     request.last_event_id = 0;
     (void)serve::follow_events(request, [&](const serve::ServerEvent& event) {
       text += event.data + "\n";
@@ -423,7 +423,7 @@ TEST_F(Operate, ExplainsAndControlsWaitingJobs) {
   EXPECT_EQ(weft({"job", "wait", first, second}).code, 1);
   EXPECT_THAT(weft({"node", "list"}).out, HasSubstr("drained"));
   EXPECT_EQ(weft({"node", "resume", "train00[1-2]"}).code, 0);
-  EXPECT_EQ(weft({"node", "drain", "train900"}).code, 2);
+  EXPECT_EQ(weft({"node", "drain", "train900", "--reason", "test"}).code, 2);
   EXPECT_EQ(weft({"job", "show", "77"}).code, 2);
   EXPECT_THAT(weft({"job", "list", "--all", "-o", "csv"}).out, HasSubstr("canceled"));
   // A damaged journal: it does not start, and says so.
@@ -486,7 +486,7 @@ TEST_F(Operate, OtherUsersMayOnlyChangeTheirOwnJobs) {
   EXPECT_THAT(as_other({"job", "show", number}).out, Not(HasSubstr("sleep")));
   EXPECT_EQ(as_other({"job", "cancel", number}).code, 4);
   EXPECT_EQ(as_other({"job", "logs", number}).code, 4);
-  EXPECT_EQ(as_other({"node", "drain", "train001"}).code, 4);
+  EXPECT_EQ(as_other({"node", "drain", "train001", "--reason", "test"}).code, 4);
   put(root_ / "own.yaml", "job: 1\nname: own\ntenant: team-a\nnodes: 1\ncommand: [/usr/bin/id, -un]\n");
   fs::permissions(root_ / "own.yaml", fs::perms::all);
   const ProcessOutcome own = as_other({"job", "submit", "-q", "--directory", "/tmp", (root_ / "own.yaml").string()});
@@ -519,34 +519,34 @@ TEST_F(Operate, InvalidRequests) {
   wait_ready();
   const auto status_of = [&](const std::string& method, const std::string& target, const std::string& body) {
     serve::ClientRequest request;
-    request.socket_path = socket();
+    request.endpoint = serve::Endpoint::unix_socket(socket());
     request.method = method;
     request.target = target;
     request.body = body;
     const Result<serve::HttpResponse> response = serve::send_request(request);
     return response.ok() ? response->status : -1;
   };
-  EXPECT_EQ(status_of("POST", "/v1/jobs", "{\"text\": "), 400);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", "[]"), 400);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", "{\"text\": 7}"), 400);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", "{\"text\": \"x\", \"more\": \"y\"}"), 400);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", "{\"text\": \"job: 1\", \"directory\": \"here\"}"), 400);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", "{\"text\": \"job: 1\\nname: x\\nnodes: 0\\n\"}"), 422);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", std::string(9 << 20, 'x')), 413);
-  EXPECT_EQ(status_of("POST", "/v1/jobs", std::string(64, '[')), 400);
-  EXPECT_EQ(status_of("DELETE", "/v1/jobs", ""), 405);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", "{\"text\": "), 400);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", "[]"), 400);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", "{\"text\": 7}"), 400);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", "{\"text\": \"x\", \"more\": \"y\"}"), 400);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", "{\"text\": \"job: 1\", \"directory\": \"here\"}"), 400);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", "{\"text\": \"job: 1\\nname: x\\nnodes: 0\\n\"}"), 422);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", std::string(9 << 20, 'x')), 413);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs", std::string(64, '[')), 400);
+  EXPECT_EQ(status_of("DELETE", "/api/v1/jobs", ""), 405);
   EXPECT_EQ(status_of("GET", "/v2/jobs", ""), 404);
-  EXPECT_EQ(status_of("GET", "/v1/jobs/0", ""), 400);
-  EXPECT_EQ(status_of("GET", "/v1/jobs/7%2F..", ""), 400);
-  EXPECT_EQ(status_of("GET", "/v1/jobs/99999999999999999999", ""), 400);
-  EXPECT_EQ(status_of("GET", "/v1/jobs?limit=-1", ""), 400);
-  EXPECT_EQ(status_of("GET", "/v1/jobs?output=xml", ""), 400);
-  EXPECT_EQ(status_of("GET", "/v1/jobs?state=odd", ""), 400);
-  EXPECT_EQ(status_of("GET", "/v1/nodes/unknown", ""), 404);
-  EXPECT_EQ(status_of("GET", "/v1/events?since=99999999", ""), 400);
-  EXPECT_EQ(status_of("POST", "/v1/jobs/7/cancel", ""), 404);
-  EXPECT_EQ(status_of("POST", "/v1/nodes/train001/drain", "{\"reason\": \"a\\u0007b\"}"), 400);
-  EXPECT_EQ(status_of("GET", "/v1/server", ""), 200);
+  EXPECT_EQ(status_of("GET", "/api/v1/jobs/0", ""), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/jobs/7%2F..", ""), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/jobs/99999999999999999999", ""), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/jobs?limit=-1", ""), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/jobs?output=xml", ""), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/jobs?state=odd", ""), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/nodes/unknown", ""), 404);
+  EXPECT_EQ(status_of("GET", "/api/v1/events?since=99999999", ""), 400);
+  EXPECT_EQ(status_of("POST", "/api/v1/jobs/7/cancel", ""), 404);
+  EXPECT_EQ(status_of("POST", "/api/v1/nodes/train001/drain", "{\"reason\": \"a\\u0007b\"}"), 400);
+  EXPECT_EQ(status_of("GET", "/api/v1/server", ""), 200);
 }
 
 }  // namespace

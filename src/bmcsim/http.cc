@@ -278,34 +278,4 @@ std::string_view status_phrase(int status) {
   return "Unknown";
 }
 
-bool base64_decode(std::string_view text, std::string& out) {
-  out.clear();
-  if (text.size() % 4 != 0) return false;
-  std::size_t padding = 0;
-  while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
-  unsigned bits = 0;
-  int held = 0;
-  for (const char c : text.substr(0, text.size() - padding)) {
-    unsigned value = 0;
-    if (c >= 'A' && c <= 'Z') {
-      value = static_cast<unsigned>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      value = static_cast<unsigned>(c - 'a') + 26;
-    } else if (is_digit(c)) {
-      value = static_cast<unsigned>(c - '0') + 52;
-    } else if (c == '+' || c == '/') {
-      value = c == '+' ? 62 : 63;
-    } else {
-      return false;
-    }
-    bits = (bits << 6U) | value;
-    held += 6;
-    if (held >= 8) {
-      held -= 8;
-      out += static_cast<char>(static_cast<unsigned char>((bits >> static_cast<unsigned>(held)) & 0xFFU));
-    }
-  }
-  return true;
-}
-
 }  // namespace weft::bmcsim

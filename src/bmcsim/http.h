@@ -83,7 +83,5 @@ class HttpReader {
 // The query parameters, decoded, in order; a name with an invalid escape is kept as sent.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> query_parameters(std::string_view query);
 [[nodiscard]] std::string_view status_phrase(int status);
-// Decodes standard base64 (RFC 4648), for HTTP Basic; false if it is invalid.
-[[nodiscard]] bool base64_decode(std::string_view text, std::string& out);
 
 }  // namespace weft::bmcsim

@@ -93,17 +93,5 @@ TEST(SimHttp, AcceptsAbsoluteTargets) {
   EXPECT_FALSE(reader.request().keep_alive);
 }
 
-// The test vectors of RFC 4648 section 10.
-TEST(SimHttp, DecodesBase64) {
-  std::string out;
-  for (const auto& [text, bytes] : {std::pair("", ""), std::pair("Zg==", "f"), std::pair("Zm8=", "fo"),
-                                    std::pair("Zm9v", "foo"), std::pair("Zm9vYmFy", "foobar")}) {
-    EXPECT_TRUE(base64_decode(text, out));
-    EXPECT_EQ(out, bytes);
-  }
-  EXPECT_FALSE(base64_decode("Zg", out));
-  EXPECT_FALSE(base64_decode("Z*==", out));
-}
-
 }  // namespace
 }  // namespace weft::bmcsim

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <limits>
 
+#include "base/base64.h"
 #include "base/random.h"
 #include "bmcsim/action.h"
 #include "bmcsim/resource.h"
@@ -48,12 +49,12 @@ std::optional<Caller> caller_of(SimBmc& bmc, const SimHttpRequest& request) {
     return Caller{*account, session->id};
   }
   std::string_view basic = request.header("authorization");
-  std::string text;
   if (basic.size() < 6 || (basic.substr(0, 6) != "Basic " && basic.substr(0, 6) != "basic ")) return std::nullopt;
-  if (!base64_decode(basic.substr(6), text)) return std::nullopt;
-  const std::size_t colon = text.find(':');
+  const std::optional<std::string> text = decode_base64(basic.substr(6));
+  if (!text) return std::nullopt;
+  const std::size_t colon = text->find(':');
   if (colon == std::string::npos) return std::nullopt;
-  const std::string_view both = text;
+  const std::string_view both = *text;
   std::optional<SimAccount> account = bmc.log_in(both.substr(0, colon), both.substr(colon + 1));
   return account ? std::optional(Caller{std::move(*account), 0}) : std::nullopt;
 }

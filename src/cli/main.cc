@@ -43,6 +43,21 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+// Unbuffered, so that nothing after the line is taken.
+std::string read_line() {
+  constexpr std::size_t kMaxLine = 65'536;
+  std::string line;
+  char c = 0;
+  while (line.size() < kMaxLine) {
+    const ssize_t count = ::read(STDIN_FILENO, &c, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0 || c == '\n') break;
+    line += c;
+  }
+  if (line.ends_with('\r')) line.pop_back();
+  return line;
+}
+
 std::string today() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -62,6 +77,8 @@ int main(int argc, char** argv) {
   io.write_err = [](std::string_view text) { (void)weft::write_all(STDERR_FILENO, text); };
   io.environment = environment;
   io.today = today;
+  io.read_line = read_line;
+  io.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   try {

@@ -80,6 +80,12 @@ void Controller::build_scheduler() {
                     : scheduler_->submit(std::move(shape), now_);
     ids_[number] = id;
     numbers_.push_back(number);
+    if (job.current && has(Defect::forget_quota_use)) {
+      const sched::TenantId tenant = scheduler_->record(id).tenant;
+      sched::Amounts quota = scheduler_->tenants().policy(tenant).quota;
+      quota += sched::amounts_of(job.spec->shape.task, static_cast<std::int64_t>(job.current->slots.size()));
+      scheduler_->set_limits(tenant, quota, scheduler_->tenants().policy(tenant).borrow, now_);
+    }
     if (job.current) continue;
     if (job.held) {
       scheduler_->hold(id, sched::kNever, now_);

@@ -29,6 +29,7 @@ struct Answer {
   ErrorCode code = ErrorCode::internal;  // if not ok
   JobNumber job = 0;
   std::string text;
+  bool changed = false;  // refused because Request::unchanged no longer held
 };
 
 // What follows from events. The caller makes the records durable first, then sends commands and answers.
@@ -37,6 +38,9 @@ struct Step {
   std::vector<Command> commands;
   std::vector<Answer> answers;
 };
+
+// Whom a text is for. Those for users name no people, jobs or processes: they may belong to another tenant.
+enum class Reader : std::uint8_t { operators, users };
 
 class Controller {
  public:
@@ -60,7 +64,7 @@ class Controller {
   // Whether the scheduler may use a node.
   [[nodiscard]] bool is_usable(sched::NodeId node) const;
   // Why it may not; "": it may.
-  [[nodiscard]] std::string why_unusable(sched::NodeId node) const;
+  [[nodiscard]] std::string why_unusable(sched::NodeId node, Reader reader = Reader::operators) const;
   // Why the automatic repair of a node with a fatal signal does not begin; "": it has begun, or is not needed.
   [[nodiscard]] std::string why_not_repaired(sched::NodeId node) const;
   // Whether nodes are leased to engines: the server has two or more.
@@ -125,6 +129,7 @@ class Controller {
   void on(const UseList& list, Step& step);
 
   // controller_requests.cc
+  [[nodiscard]] JobNumber find_submission(const Request& request) const;
   [[nodiscard]] bool is_same_job(JobNumber number, const JobSpec& spec) const;
   Answer submit(const Request& request, Step& step);
   Answer cancel(const Request& request, Step& step);
@@ -140,8 +145,8 @@ class Controller {
   [[nodiscard]] std::string problem_of_reservation(const Request& request) const;
   [[nodiscard]] std::string describe_jobs_at(const Reservation& reservation) const;
   [[nodiscard]] std::string why_reserved(const Job& job) const;
-  [[nodiscard]] std::string describe_maintenance(sched::NodeId node) const;
-  void end_reservation(const std::string& name, const std::string& user, Step& step);
+  [[nodiscard]] std::string describe_maintenance(sched::NodeId node, Reader reader) const;
+  void end_reservation(const std::string& name, const std::string& user, const std::string& reason, Step& step);
   void check_reservations(Step& step);
   void clear_for_maintenance(const Reservation& reservation, Step& step);
   void plan_outages();
@@ -171,7 +176,7 @@ class Controller {
   [[nodiscard]] std::string why_not_adopted(sched::NodeId node, LeaseOwner engine) const;
   [[nodiscard]] std::string why_not_drained(sched::NodeId node) const;
   [[nodiscard]] std::string why_not_released(sched::NodeId node) const;
-  [[nodiscard]] std::string why_lease_blocks(sched::NodeId node) const;
+  [[nodiscard]] std::string why_lease_blocks(sched::NodeId node, Reader reader) const;
 
   // controller_drill.cc
   Answer drill(const Request& request, Step& step);

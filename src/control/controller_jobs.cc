@@ -97,7 +97,9 @@ void Controller::start_placed(const Job& job, Step& step) {
       return;
     }
     if (is_usable(part.node) && state_.node(part.node).boot == part.boot) continue;
-    unplace(job, fmt::format("{} is not available: {}", state_.machine().node(part.node).name, why_unusable(part.node)),
+    unplace(job,
+            fmt::format("{} is not available: {}", state_.machine().node(part.node).name,
+                        why_unusable(part.node, Reader::users)),
             step);
     return;
   }

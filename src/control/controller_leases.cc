@@ -438,15 +438,16 @@ std::string Controller::lease_advice(sched::NodeId id) const {
   }
 }
 
-std::string Controller::why_lease_blocks(sched::NodeId id) const {
+std::string Controller::why_lease_blocks(sched::NodeId id, Reader reader) const {
   if (!uses_leases()) return {};
+  const bool all = reader == Reader::operators;
   const NodeLease& lease = state_.node(id).lease;
   const LeaseHeard& heard = lease_heard_[sched::index_of(id)];
   if (has(Defect::place_during_move) && lease.phase != LeasePhase::none) return {};
-  if (lease.phase == LeasePhase::none) return "not leased to an engine: " + why_lease_waits(id);
+  if (lease.phase == LeasePhase::none) return "not leased to an engine" + (all ? ": " + why_lease_waits(id) : "");
   if (is_moving(lease.phase)) {
-    return fmt::format("moves from {} to {}: waits for {}", lease::to_text(lease.owner), lease::to_text(lease.target),
-                       why_lease_waits(id));
+    return fmt::format("moves from {} to {}{}", lease::to_text(lease.owner), lease::to_text(lease.target),
+                       all ? ": waits for " + why_lease_waits(id) : "");
   }
   if (lease.phase == LeasePhase::opening) return "leased to " + std::string(lease::to_text(lease.owner)) + ", opening";
   if (!heard.gate) return "its gate has not reported since the controller started";

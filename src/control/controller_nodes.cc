@@ -17,22 +17,26 @@ std::size_t limit_of(double share, std::size_t nodes) {
 
 }  // namespace
 
-std::string Controller::why_unusable(sched::NodeId id) const {
+std::string Controller::why_unusable(sched::NodeId id, Reader reader) const {
   const Node& node = state_.node(id);
-  if (node.drained) return fmt::format("drained by {}: {}", node.drained_by, node.drain_reason);
-  if (is_in_maintenance(id)) return describe_maintenance(id);
+  const bool all = reader == Reader::operators;
+  if (node.drained) return all ? fmt::format("drained by {}: {}", node.drained_by, node.drain_reason) : "drained";
+  if (is_in_maintenance(id)) return describe_maintenance(id, reader);
   if (node.session) return fmt::format("in repair session {} ({})", node.session->id, to_text(node.session->step));
-  if (node.cordoned) return "cordoned by " + node.cordon_owner;
-  if (std::string blocked = why_lease_blocks(id); !blocked.empty()) return blocked;
+  if (node.cordoned) return all ? "cordoned by " + node.cordon_owner : "cordoned";
+  if (std::string blocked = why_lease_blocks(id, reader); !blocked.empty()) return blocked;
   if (heard_[sched::index_of(id)].at == sched::Moment() && !has(Defect::unknown_is_healthy)) {
     return "not reported since the controller started";
   }
   const Heard& heard = heard_[sched::index_of(id)];
   if (!heard.listed && !has(Defect::trust_journal)) return "what runs there is not known yet";
-  if (!heard.foreign.empty()) return fmt::format("runs {} attempts that should have ended", heard.foreign.size());
+  if (!heard.foreign.empty()) {
+    return all ? fmt::format("runs {} attempts that should have ended", heard.foreign.size())
+               : "runs what should have ended";
+  }
   if (node.health != Health::healthy) {
-    return node.signal.empty() ? std::string(to_text(node.health))
-                               : fmt::format("{}: {}", to_text(node.health), node.signal);
+    return node.signal.empty() || !all ? std::string(to_text(node.health))
+                                       : fmt::format("{}: {}", to_text(node.health), node.signal);
   }
   return node.boot == 0 ? "not reported yet" : "";
 }

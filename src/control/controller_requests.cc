@@ -13,6 +13,12 @@ void Controller::on(const Request& request, Step& step) {
     step.answers.push_back(refuse(request, ErrorCode::not_found, "the cluster has no such node"));
     return;
   }
+  if (request.unchanged && !request.unchanged(state_)) {
+    Answer changed = refuse(request, ErrorCode::conflict, "it has changed since it was read");
+    changed.changed = true;
+    step.answers.push_back(std::move(changed));
+    return;
+  }
   using Handler = Answer (Controller::*)(const Request&, Step&);
   static constexpr Handler kHandlers[] = {&Controller::submit,    &Controller::cancel,      &Controller::hold,
                                           &Controller::release,   &Controller::drain,       &Controller::resume,
@@ -27,6 +33,14 @@ bool Controller::is_same_job(JobNumber number, const JobSpec& spec) const {
   return ended == nullptr || ended->content == 0 || ended->content == hash64(to_text(spec));
 }
 
+JobNumber Controller::find_submission(const Request& request) const {
+  if (!has(Defect::keys_of_all_users)) return state_.find_key(request.user, request.key);
+  for (const auto& [number, job] : state_.jobs()) {
+    if (job.key == request.key) return number;
+  }
+  return 0;
+}
+
 Answer Controller::submit(const Request& request, Step& step) {
   if (const std::string problem = problem_of(request.spec); !problem.empty()) {
     return refuse(request, ErrorCode::invalid_input, problem);
@@ -37,7 +51,7 @@ Answer Controller::submit(const Request& request, Step& step) {
                   fmt::format("this server has no engine {}", lease::to_text(request.spec.engine)));
   }
   if (!request.key.empty() && !has(Defect::ignore_key)) {
-    const JobNumber before = state_.find_key(request.user, request.key);
+    const JobNumber before = find_submission(request);
     if (before != 0 && is_same_job(before, request.spec)) return accept(request, before, "already submitted");
     if (before != 0) {
       return refuse(request, ErrorCode::conflict, fmt::format("the key was used for another job, number {}", before));
@@ -47,7 +61,9 @@ Answer Controller::submit(const Request& request, Step& step) {
   submitted.job = state_.last_job() + 1;
   submitted.user = request.user;
   submitted.key = request.key;
-  submitted.text = to_text(request.spec);
+  JobSpec spec = request.spec;
+  if (has(Defect::wrong_tenant) && !options_.tenants.empty()) spec.shape.tenant = options_.tenants.front().name;
+  submitted.text = to_text(spec);
   const JobNumber number = submitted.job;
   if (!emit(step, std::move(submitted))) return refuse(request, ErrorCode::internal, error_);
   sched::Job shape = request.spec.shape;
@@ -148,7 +164,7 @@ Answer Controller::confirm_off(const Request& request, Step& step) {
   if (!emit(step, std::move(off))) return refuse(request, ErrorCode::internal, error_);
   const std::set<JobNumber> jobs = state_.jobs_on(request.node);
   for (const JobNumber job : jobs) {
-    seal(job, request.node, PartEnd::off, 0, fmt::format("{} verified that the node is off", request.user), step);
+    seal(job, request.node, PartEnd::off, 0, "a person verified that the node is off", step);
   }
   advance_lease(request.node, step);
   return accept(request, 0, fmt::format("{} jobs released from the node", jobs.size()));

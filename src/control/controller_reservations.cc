@@ -66,8 +66,11 @@ Answer Controller::reserve(const Request& request, Step& step) {
   const std::vector<sched::NodeId> nodes = sort_unique(request.nodes);
   if (const auto found = state_.reservations().find(request.name); found != state_.reservations().end()) {
     const Reservation& other = found->second;
-    if (other.nodes == nodes && other.from == request.from && other.until == request.until)
-      return accept(request, 0, "already reserved");
+    // With a key it is a repetition, whose times have moved on since: a reservation is identified by its name.
+    const bool is_same_time = other.from == request.from && other.until == request.until;
+    const bool is_repeated =
+        !request.key.empty() && other.user == request.user && other.until - other.from == request.until - request.from;
+    if (other.nodes == nodes && (is_same_time || is_repeated)) return accept(request, 0, "already reserved");
     return refuse(request, ErrorCode::conflict,
                   fmt::format("{} has made another reservation `{}`", other.user, other.name));
   }
@@ -88,15 +91,17 @@ Answer Controller::reserve(const Request& request, Step& step) {
 Answer Controller::unreserve(const Request& request, Step& step) {
   if (!state_.reservations().contains(request.name))
     return refuse(request, ErrorCode::not_found, fmt::format("there is no reservation `{}`", request.name));
-  end_reservation(request.name, request.user, step);
+  end_reservation(request.name, request.user, request.reason, step);
   return accept(request, 0, "removed; the nodes return to service");
 }
 
-void Controller::end_reservation(const std::string& name, const std::string& user, Step& step) {
+void Controller::end_reservation(const std::string& name, const std::string& user, const std::string& reason,
+                                 Step& step) {
   const std::vector<sched::NodeId> nodes = state_.reservations().at(name).nodes;
   Record ended = record(RecordKind::reservation_ended);
   ended.key = name;
   ended.user = user;
+  ended.text = reason;
   if (!emit(step, std::move(ended))) return;
   plan_outages();
   for (const sched::NodeId node : nodes) update_usable(node);
@@ -106,10 +111,12 @@ bool Controller::is_in_maintenance(sched::NodeId node) const {
   return !has(Defect::ignore_reservation) && state_.find_reservation(node, now_) != nullptr;
 }
 
-std::string Controller::describe_maintenance(sched::NodeId node) const {
+std::string Controller::describe_maintenance(sched::NodeId node, Reader reader) const {
   const Reservation& reservation = *state_.find_reservation(node, now_);
-  std::string text = fmt::format("reserved for maintenance `{}` by {} for another {}", reservation.name,
-                                 reservation.user, format_duration(reservation.until - now_));
+  const bool all = reader == Reader::operators;
+  std::string text = fmt::format("reserved for maintenance `{}`{} for another {}", reservation.name,
+                                 all ? " by " + reservation.user : "", format_duration(reservation.until - now_));
+  if (!all) return text;
   if (!reservation.reason.empty()) text += ": " + reservation.reason;
   for (const JobNumber number : state_.jobs_on(node)) {
     const bool kept = !is_preemptible(*state_.find_job(number));
@@ -150,7 +157,7 @@ void Controller::check_reservations(Step& step) {
     if (reservation.until <= now_ && !has(Defect::endless_reservation)) over.push_back(name);
     if (reservation.is_active(now_)) clear_for_maintenance(reservation, step);
   }
-  for (const std::string& name : over) end_reservation(name, {}, step);
+  for (const std::string& name : over) end_reservation(name, {}, {}, step);
 }
 
 void Controller::clear_for_maintenance(const Reservation& reservation, Step& step) {

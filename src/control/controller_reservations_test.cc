@@ -37,6 +37,46 @@ class ReservationTest : public ControllerTest {
   }
 };
 
+TEST_F(ReservationTest, ARepetitionWithAKeyReservesOnce) {
+  Request request;
+  request.kind = RequestKind::reserve;
+  request.user = "bob";
+  request.name = "dimm";
+  request.key = "k";
+  request.nodes = {sched::NodeId{1}};
+  const auto send_at = [&](std::int64_t from, std::int64_t until, std::int64_t seconds) {
+    request.from = at(from);
+    request.until = at(until);
+    send(request, seconds);
+    return step.answers.back();
+  };
+  EXPECT_EQ(send_at(2000, 3000, 1001).text, "1 node reserved");
+  EXPECT_EQ(send_at(2005, 3005, 1006).text, "already reserved");
+  EXPECT_EQ(controller->state().reservations().at("dimm").from, at(2000));
+  EXPECT_EQ(send_at(2005, 4000, 1007).code, ErrorCode::conflict) << "it would last longer";
+  request.user = "eve";
+  EXPECT_EQ(send_at(2005, 3005, 1008).code, ErrorCode::conflict) << "a key belongs to its user";
+  request.user = "bob";
+  request.key.clear();
+  EXPECT_EQ(send_at(2005, 3005, 1009).code, ErrorCode::conflict);
+}
+
+TEST_F(ReservationTest, TheReasonOfARemovalIsInTheJournal) {
+  ASSERT_TRUE(reserve({1}, 2000, 3000, 1001).ok);
+  Request request;
+  request.kind = RequestKind::unreserve;
+  request.user = "bob";
+  request.name = "dimm";
+  request.reason = "the DIMM is fine";
+  send(request, 1002);
+  ASSERT_TRUE(step.answers.back().ok);
+  const auto ended = std::find_if(step.records.begin(), step.records.end(),
+                                  [](const Record& record) { return record.kind == RecordKind::reservation_ended; });
+  ASSERT_NE(ended, step.records.end());
+  EXPECT_EQ(ended->user, "bob");
+  EXPECT_EQ(parse_record(to_text(*ended))->text, "the DIMM is fine");
+}
+
 TEST_F(ReservationTest, OnlyJobsThatEndBeforeStartThere) {
   ASSERT_TRUE(reserve({0, 1, 2, 3, 4, 5, 6, 7}, 2000, 3000, 1001).ok);
   const JobNumber long_job = submit_with_limit(1, 1000, 1002);

@@ -49,6 +49,9 @@ enum class Defect : std::uint8_t {
   no_format_record,         // an upgrade does not mark the journal
   rare_inventory,           // a part whose end was not reported is missed for hours
   unreadable_is_empty,      // a volume that cannot be read counts as one without checkpoints
+  forget_quota_use,         // after a restart, the jobs that run do not count for their tenants
+  wrong_tenant,             // a job is recorded under another tenant
+  keys_of_all_users,        // an idempotency key finds the job of another user
   free_on_scheduler_word,   // slurm-bridge #36, of leases: a node is free because its scheduler says so
   empty_list_frees,         // slurm-bridge #43, of leases: what a list does not show has ended
   lease_expires,            // a move goes on after a timeout
@@ -60,7 +63,7 @@ enum class Defect : std::uint8_t {
   place_during_move,        // jobs are placed on nodes that move
   lose_move,                // a move that was interrupted by a restart is never finished
 };
-inline constexpr std::uint8_t kDefects = 51;
+inline constexpr std::uint8_t kDefects = 54;
 inline constexpr std::uint8_t kLeaseDefects = 10;  // the last ones
 [[nodiscard]] std::string_view to_text(Defect defect);
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -154,6 +155,8 @@ struct CheckpointVerified {
   sched::Moment observed{};
 };
 
+class ControlState;
+
 // Request of a user. `key` makes a repetition safe: the same key of the same user returns the first answer.
 enum class RequestKind : std::uint8_t {
   submit,
@@ -184,6 +187,9 @@ struct Request {
   sched::Moment until{};
   lease::LeaseOwner engine = lease::LeaseOwner::none;  // of a move_lease: the one that gets the nodes
   bool preempt = false;                                // of a move_lease: stop the jobs there
+  // What the user saw of the object (ControlState::job_text(), node_text()), if the request is to be refused unless
+  // that is still so; not journaled.
+  std::function<bool(const ControlState&)> unchanged;
 };
 
 // Time has passed; the controller acts on deadlines.

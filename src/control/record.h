@@ -58,7 +58,7 @@ enum class RecordKind : std::uint8_t {
   drill_begun,         // job, attempt: the one to be stopped, user
   drill_ended,         // job, attempt: the one that restored the checkpoint, code: DrillResult, text: why it failed
   reservation_made,    // key: its name, user, text: reason, slots: its nodes, value: from, until: its end
-  reservation_ended,   // key: its name, user: who removed it ("": its time is over)
+  reservation_ended,   // key: its name, user: who removed it ("": its time is over), text: reason
   stage_proposed,      // node, code: Stage, session (0: none is open), text: why; nothing is sent
   proposal_ended,      // node, code: Stage, text: why it no longer holds
   lease_granted,       // node, code: LeaseOwner, value: epoch, operation: the gate is opened

@@ -219,6 +219,9 @@ class ControlState {
 
   // All state that the journal restores, one line per object: equal for equal states. Also the snapshot format.
   [[nodiscard]] std::string to_text() const;
+  // The part of it about one job (""; there is none) or node: differs if anything about the object has changed.
+  [[nodiscard]] std::string job_text(JobNumber number) const;
+  [[nodiscard]] std::string node_text(sched::NodeId id) const;
   static Result<ControlState> parse(std::shared_ptr<const sched::Machine> machine, std::string_view text);
 
   // Ended jobs beyond this number are forgotten, oldest first.

@@ -207,60 +207,89 @@ void visit_operation(V& v, T& r) {
 
 }  // namespace
 
+namespace {
+
+void append_line(std::string& out, std::string_view kind, const std::string& fields) {
+  ((((out += kind) += '\t') += fields) += '\n');
+}
+
+template <class Visit>
+void append_object(std::string& out, std::string_view kind, const Visit& visit) {
+  (out += kind) += '\t';
+  Write write(std::move(out));
+  visit(write);
+  (out = write.take()) += '\n';
+}
+
+void append_ended(std::string& out, const EndedJob& job) {
+  append_object(out, "ended", [&](Write& v) { visit_ended(v, job); });
+}
+
+void append_job(std::string& out, const Job& job) {
+  append_object(out, "job", [&](Write& v) { visit_job(v, job); });
+  append_line(out, "spec", control::to_text(*job.spec));
+  if (job.drill) append_object(out, "drill", [&](Write& v) { visit_drill(v, *job.drill); });
+  if (!job.current) return;
+  append_object(out, "attempt", [&](Write& v) { visit_attempt(v, *job.current); });
+  Record slots;
+  slots.slots = job.current->slots;
+  append_line(out, "slots", control::to_text(slots));
+  for (const Part& part : job.current->parts) append_object(out, "part", [&](Write& v) { visit_part(v, part); });
+}
+
+void append_node(std::string& out, sched::NodeId id, const Node& node) {
+  Record boots;
+  boots.node = id;
+  boots.boots.assign(node.boots.begin(), node.boots.end());
+  append_line(out, "node", control::to_text(boots));
+  append_object(out, "health", [&](Write& v) { visit_node(v, node); });
+  if (node.session) append_object(out, "session", [&](Write& v) { visit_session(v, *node.session); });
+  if (node.proposal) append_object(out, "proposal", [&](Write& v) { visit_proposal(v, *node.proposal); });
+  const bool leased = node.lease.phase != LeasePhase::none || node.lease.policy != LeaseOwner::none;
+  if (leased) append_object(out, "lease", [&](Write& v) { visit_lease(v, node.lease); });
+}
+
+}  // namespace
+
+std::string ControlState::job_text(JobNumber number) const {
+  std::string out;
+  if (const Job* job = find_job(number)) {
+    append_job(out, *job);
+  } else if (const EndedJob* ended = find_ended(number)) {
+    append_ended(out, *ended);
+  }
+  return out;
+}
+
+std::string ControlState::node_text(sched::NodeId id) const {
+  std::string out;
+  append_node(out, id, node(id));
+  return out;
+}
+
 std::string ControlState::to_text() const {
   std::string out;
-  const auto line = [&](std::string_view kind, const std::string& fields) {
-    ((((out += kind) += '\t') += fields) += '\n');
-  };
-  const auto object = [&](std::string_view kind, const auto& visit) {
-    (out += kind) += '\t';
-    Write write(std::move(out));
-    visit(write);
-    (out = write.take()) += '\n';
-  };
-  object("state", [&](Write& v) {
+  append_object(out, "state", [&](Write& v) {
     if (format_ > 1) v("format", format_);  // the first field, where every version finds it
     v("now", now_), v("last_job", last_job_), v("last_operation", last_operation_), v("last_session", last_session_);
     v("tripped", tripped_), v("trip_reason", trip_reason_), v("last_epoch", last_epoch_);
   });
-  for (const EndedJob& job : ended_) object("ended", [&](Write& v) { visit_ended(v, job); });
-  for (const auto& entry : jobs_) {
-    const Job& job = entry.second;  // clang 14 cannot capture a structured binding
-    object("job", [&](Write& v) { visit_job(v, job); });
-    line("spec", control::to_text(*job.spec));
-    if (job.drill) object("drill", [&](Write& v) { visit_drill(v, *job.drill); });
-    if (!job.current) continue;
-    object("attempt", [&](Write& v) { visit_attempt(v, *job.current); });
-    Record slots;
-    slots.slots = job.current->slots;
-    line("slots", control::to_text(slots));
-    for (const Part& part : job.current->parts) object("part", [&](Write& v) { visit_part(v, part); });
-  }
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    const Node& node = nodes_[n];
-    Record boots;
-    boots.node = static_cast<sched::NodeId>(n);
-    boots.boots.assign(node.boots.begin(), node.boots.end());
-    line("node", control::to_text(boots));
-    object("health", [&](Write& v) { visit_node(v, node); });
-    if (node.session) object("session", [&](Write& v) { visit_session(v, *node.session); });
-    if (node.proposal) object("proposal", [&](Write& v) { visit_proposal(v, *node.proposal); });
-    const bool leased = node.lease.phase != LeasePhase::none || node.lease.policy != LeaseOwner::none;
-    if (leased) object("lease", [&](Write& v) { visit_lease(v, node.lease); });
-  }
+  for (const EndedJob& job : ended_) append_ended(out, job);
+  for (const auto& entry : jobs_) append_job(out, entry.second);
+  for (std::size_t n = 0; n < nodes_.size(); ++n) append_node(out, static_cast<sched::NodeId>(n), nodes_[n]);
   for (const auto& entry : operations_) {
     Record operation = entry.second;
     operation.operation = entry.first;
-    object("operation", [&](Write& v) { visit_operation(v, operation); });
+    append_object(out, "operation", [&](Write& v) { visit_operation(v, operation); });
   }
   for (const auto& entry : reservations_) {
     const Reservation& reservation = entry.second;
-    object("reservation", [&](Write& v) { visit_reservation(v, reservation); });
+    append_object(out, "reservation", [&](Write& v) { visit_reservation(v, reservation); });
   }
   for (const auto& entry : tenant_use_) {
     const std::string& tenant = entry.first;
     const TenantUse& use = entry.second;
-    object("use", [&](Write& v) {
+    append_object(out, "use", [&](Write& v) {
       v("tenant", tenant), v("bits", std::bit_cast<std::int64_t>(use.gpu_seconds)), v("at", use.at);
     });
   }

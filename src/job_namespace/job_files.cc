@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/base64.h"
 #include "base/file_descriptor.h"
-#include "kube/base64.h"
 #include "kube/credentials.h"
 
 namespace weft::job_namespace {
@@ -32,7 +32,7 @@ Result<std::string> make_kubeconfig(const kube::ClusterAccess& access, const std
   const Result<kube::Secret> ca = kube::read_pem(access.ca);
   if (!ca.ok()) return ca.error();
   Value cluster = Value::map({{"server", Value(access.server)}});
-  if (!ca->empty()) cluster.set("certificate-authority-data", Value(kube::encode_base64(ca->reveal())));
+  if (!ca->empty()) cluster.set("certificate-authority-data", Value(encode_base64(ca->reveal())));
   if (!access.tls_server_name.empty()) cluster.set("tls-server-name", Value(access.tls_server_name));
   if (access.insecure) cluster.set("insecure-skip-tls-verify", Value(true));
   if (!access.proxy.empty()) cluster.set("proxy-url", Value(access.proxy));

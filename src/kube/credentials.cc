@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/utf8.h"
 #include "kube/api_status.h"
-#include "kube/base64.h"
 #include "kube/timestamp.h"
 #include "oob/redfish/json.h"
 

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "kube/base64.h"
 
 namespace weft::kube {
 namespace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/base64.h"
 #include "kube/api_status.h"
-#include "kube/base64.h"
 #include "kube/credentials.h"
 #include "oob/redfish/json.h"
 
@@ -126,24 +126,6 @@ TEST(Kubeconfig, ExecPluginsThatCannotWorkAreRefused) {
   EXPECT_FALSE(ok("{apiVersion: client.authentication.k8s.io/v1, command: x, args: y}"));
   EXPECT_FALSE(ok("{apiVersion: client.authentication.k8s.io/v1, command: x, env: [{name: A=B}]}"));
   EXPECT_FALSE(ok("[]"));
-}
-
-TEST(KubeBase64, VectorsOfRfc4648) {
-  const std::vector<std::pair<std::string, std::string>> vectors = {{"", ""},
-                                                                    {"f", "Zg=="},
-                                                                    {"fo", "Zm8="},
-                                                                    {"foo", "Zm9v"},
-                                                                    {"foob", "Zm9vYg=="},
-                                                                    {"fooba", "Zm9vYmE="},
-                                                                    {"foobar", "Zm9vYmFy"}};
-  for (const auto& [plain, coded] : vectors) {
-    EXPECT_EQ(encode_base64(plain), coded);
-    EXPECT_EQ(decode_base64(coded), plain);
-  }
-  EXPECT_EQ(decode_base64("Zm9v\nYmFy\r\n"), "foobar");
-  for (const char* wrong : {"Z", "Zg", "Zg=", "Zg===", "Z===", "====", "Zg==Zg==", "Zm9v!", "Zm 9v", "Zg=a"}) {
-    EXPECT_EQ(decode_base64(wrong), std::nullopt) << wrong;
-  }
 }
 
 class KubeCredentials : public ::testing::Test {

@@ -2,6 +2,7 @@
 // ports and wrong sums.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "model/catalog.h"

@@ -68,8 +68,12 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
 
 class JobResolver {
  public:
-  JobResolver(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics)
-      : job_(job), cluster_(cluster), spec_(cluster.spec()), diagnostics_(diagnostics) {}
+  JobResolver(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics, const std::vector<std::string>* tenants)
+      : job_(job), cluster_(cluster), spec_(cluster.spec()), diagnostics_(diagnostics) {
+    for (const TenantSpec& tenant : spec_.tenants.value) {
+      if (tenants == nullptr || contains(*tenants, tenant.name->text)) tenants_.push_back(tenant);
+    }
+  }
 
   void run() {
     name();
@@ -157,7 +161,7 @@ class JobResolver {
   void tenant() {
     if (spec_.tenants->empty() && !job_.tenant.has_value()) return;
     if (!job_.tenant.has_value()) {
-      for (const TenantSpec& candidate : spec_.tenants.value) {
+      for (const TenantSpec& candidate : tenants_) {
         if (!may_use(candidate)) continue;
         job_.tenant.derive(candidate.name->text);
         break;
@@ -168,7 +172,7 @@ class JobResolver {
             job_.partition->size());
       return;
     }
-    tenant_ = find(job_.tenant, "tenant", spec_.tenants.value);
+    tenant_ = find(job_.tenant, "tenant", tenants_);
     if (tenant_ == nullptr || may_use(*tenant_)) return;
     error(job_.tenant.place,
           fmt::format("tenant `{}` may not use partition `{}`", job_.tenant.value, job_.partition.value),
@@ -349,6 +353,7 @@ class JobResolver {
   const PoolSpec* pool_ = nullptr;
   const ServerModel* server_ = nullptr;
   const PartitionSpec* partition_ = nullptr;
+  std::vector<TenantSpec> tenants_;  // that the submitter may use
   const TenantSpec* tenant_ = nullptr;
 };
 
@@ -365,8 +370,8 @@ std::string default_mount_path(const Spec& spec, const VolumeSpec& volume) {
   return path;
 }
 
-void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics) {
-  JobResolver(job, cluster, diagnostics).run();
+void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics, const std::vector<std::string>* tenants) {
+  JobResolver(job, cluster, diagnostics, tenants).run();
 }
 
 }  // namespace weft::model

@@ -86,7 +86,9 @@ struct JobSpec {
 
 // Reads a job file; reports every syntax and type error.
 [[nodiscard]] std::optional<JobSpec> read_job(const YamlNode& root, Diagnostics& diagnostics);
-// Fills in unset keys and checks the job against the cluster: pool, partition, tenant, volumes, counts.
-void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics);
+// Fills in unset keys and checks the job against the cluster: pool, partition, tenant, volumes, counts. `tenants`:
+// those that the submitter may use; null: all. Others are unknown tenants, and no message names them.
+void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics,
+             const std::vector<std::string>* tenants = nullptr);
 
 }  // namespace weft::model

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/check.h"
-#include "kube/base64.h"
 #include "kube/credentials.h"
 #include "kube/kubeconfig.h"
 #include "kube/object_store.h"
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   weft::kube::read_config(text);
   weft::kube::read_watch(text);
   (void)weft::kube::parse_exec_credential(text, "client.authentication.k8s.io/v1");
-  const std::optional<std::string> decoded = weft::kube::decode_base64(text);
-  CHECK(!decoded || weft::kube::decode_base64(weft::kube::encode_base64(*decoded)) == decoded, "base64 goes both ways");
+  const std::optional<std::string> decoded = weft::decode_base64(text);
+  CHECK(!decoded || weft::decode_base64(weft::encode_base64(*decoded)) == decoded, "base64 goes both ways");
   return 0;
 }

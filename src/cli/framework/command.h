@@ -39,7 +39,8 @@ struct Argument {
   Hint hint = Hint::none;
   bool required = true;
   bool repeatable = false;
-  bool open = false;  // other values than the choices are accepted: the command checks them itself
+  bool open = false;   // other values than the choices are accepted: the command checks them itself
+  bool local = false;  // left out with --server, --context or --socket
 };
 
 struct Example {
@@ -56,7 +57,8 @@ struct Command {
   std::vector<Argument> arguments{};
   std::vector<Option> options{};  // without the global ones
   Exit (*run)(Context&) = nullptr;
-  bool group_default = false;  // runs when only the group's name is given
+  Exit (*run_on_server)(Context&) = nullptr;  // with --server, --context or --socket; null: `run` does both
+  bool group_default = false;                 // runs when only the group's name is given
 
   // "catalog" for "catalog show"; "" for a command without a group.
   [[nodiscard]] std::string_view group() const;
@@ -139,6 +141,13 @@ struct OptionSection {
 [[nodiscard]] std::vector<Command> accounts_commands();
 [[nodiscard]] std::vector<Command> pipeline_commands();
 [[nodiscard]] std::vector<Command> namespace_commands();
+[[nodiscard]] Command login_command();
+[[nodiscard]] Command logout_command();
+[[nodiscard]] Command whoami_command();
+[[nodiscard]] std::vector<Command> context_commands();
+[[nodiscard]] std::vector<Command> token_commands();
+[[nodiscard]] std::vector<Command> approval_commands();
+[[nodiscard]] std::vector<Command> audit_commands();
 [[nodiscard]] Command queue_command();
 [[nodiscard]] Command status_command();
 [[nodiscard]] Command watch_command();
@@ -154,6 +163,7 @@ struct OptionSection {
 [[nodiscard]] Command oob_restore_command();
 [[nodiscard]] Command oob_rotate_command();
 [[nodiscard]] Command oob_journal_command();
+[[nodiscard]] Command oob_operation_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

@@ -1,5 +1,5 @@
-// The environment of a command besides its arguments: two streams, environment variables, and whether output goes to a
-// terminal. main.cc fills it with the process's own; tests with strings.
+// The environment of a command besides its arguments: three streams, environment variables, and whether output goes to
+// a terminal. main.cc fills it with the process's own; tests with strings.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,8 @@ struct Io {
   std::function<void(std::string_view)> write_err;
   std::function<std::string(const char*)> environment;  // "" when unset
   std::function<std::string()> today;                   // YYYY-MM-DD, UTC
+  std::function<std::string()> read_line;  // of standard input, without its end; "" at the end; may be unset
+  bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
 };

@@ -82,6 +82,15 @@ const std::vector<std::string>& Arguments::values(std::string_view option) const
   return found == values_.end() ? none : found->second;
 }
 
+std::string_view Arguments::server_option() const {
+  CHECK(command_ != nullptr, "arguments belong to a command");
+  if (command_->run_on_server == nullptr) return {};
+  for (const std::string_view name : {"server", "context", "socket"}) {
+    if (has(name)) return name;
+  }
+  return {};
+}
+
 class LineParser {
  public:
   explicit LineParser(const std::vector<std::string>& words) : words_(words) {}
@@ -287,7 +296,9 @@ class LineParser {
 
   void check_arguments() {
     if (!line_.problem.empty()) return;
-    const std::vector<Argument>& wanted = line_.command->arguments;
+    std::vector<Argument> wanted = line_.command->arguments;
+    if (!line_.arguments.server_option().empty())
+      std::erase_if(wanted, [](const Argument& argument) { return argument.local; });
     const std::vector<std::string>& given = line_.arguments.words_;
     for (std::size_t i = 0; i < wanted.size() && line_.problem.empty(); ++i) {
       if (i < given.size()) {

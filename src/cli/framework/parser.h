@@ -20,6 +20,8 @@ class Arguments {
   // Every value given, in order; a switch counts as one empty value.
   [[nodiscard]] const std::vector<std::string>& values(std::string_view option) const;
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  // Which of --server, --context and --socket was given; "" if none, or if it is not about the API.
+  [[nodiscard]] std::string_view server_option() const;
   // The n-th positional argument, or "".
   [[nodiscard]] std::string word(std::size_t n) const { return n < words_.size() ? words_[n] : std::string(); }
 

@@ -39,7 +39,8 @@ Exit run_weft(const std::vector<std::string>& words, Io& io) {
   if (!line.problem.empty()) return complain(io, line);
   if (line.command == nullptr) return print(io, line.group.empty() ? main_help() : group_help(line.group));
   Context context(io, *line.command, line.arguments);
-  return line.command->run(context);
+  const bool on_server = !line.arguments.server_option().empty();
+  return on_server ? line.command->run_on_server(context) : line.command->run(context);
 }
 
 }  // namespace weft::cli

@@ -24,6 +24,14 @@ Topic environment() {
           .entries =
               {{"NO_COLOR", "if set and not empty, disables color unless --color always is given"},
                {"TERM", "`dumb` disables color, like NO_COLOR"},
+               {"WEFT_SERVER, WEFT_CONTEXT, WEFT_SOCKET",
+                "server of the commands that talk to `weft serve`, as --server, --context and --socket; the first one "
+                "that is set counts. Default: the current context of `weft context list`, else the local socket"},
+               {"WEFT_TOKEN", "token for a remote server, instead of the login of `weft login`"},
+               {"WEFT_CA", "CA certificates (PEM) that prove a remote server, instead of the context's"},
+               {"WEFT_CONFIG",
+                "configuration file with the contexts; default: $XDG_CONFIG_HOME/weft/config.yaml or "
+                "~/.config/weft/config.yaml"},
                {"WEFT_STATE",
                 "folder of the journal, console logs and backups of the `oob` commands, unless --state is given; "
                 "default: $XDG_STATE_HOME/weft or ~/.local/state/weft"},

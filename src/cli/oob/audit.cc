@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cli/oob/device_commands.h"
+#include "cli/operate/oob_remote.h"
 
 namespace weft::cli {
 namespace {
@@ -78,6 +79,7 @@ Command oob_audit_command() {
               catalog_option()},
              oob_options());
   command.run = run_audit;
+  offer_on_server(command);
   return command;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/host_range.h"
 #include "cli/oob/switch_input.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/switches/drift_diff.h"
 #include "oob/switches/transport_text.h"
 
@@ -100,6 +101,7 @@ Command oob_backup_command() {
                             catalog_option()},
                            oob_switch_options());
   command.run = run_backup;
+  offer_on_server(command);
   return command;
 }
 

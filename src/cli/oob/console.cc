@@ -7,6 +7,7 @@
 #include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"
 #include "cli/oob/raw_terminal.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/console/client.h"
 
 namespace weft::cli {
@@ -255,6 +256,7 @@ Command oob_console_command() {
               catalog_option()},
              oob_options());
   command.run = run_console;
+  offer_on_server(command);
   return command;
 }
 

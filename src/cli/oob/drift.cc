@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/oob/switch_input.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/switches/transport_text.h"
 
 namespace weft::cli {
@@ -112,6 +113,7 @@ Command oob_drift_command() {
               catalog_option()},
              oob_switch_options());
   command.run = run_drift;
+  offer_on_server(command);
   return command;
 }
 

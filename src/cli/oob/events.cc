@@ -2,6 +2,7 @@
 #include "base/quantity.h"
 #include "cli/framework/option_reader.h"
 #include "cli/oob/device_commands.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/events_view.h"
 
@@ -83,6 +84,7 @@ Command oob_events_command() {
              oob_action_options()),
       oob_options());
   command.run = run_events;
+  offer_on_server(command);
   return command;
 }
 

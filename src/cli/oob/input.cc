@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/host_range.h"
+#include "base/utf8.h"
 #include "cli/framework/option_reader.h"
 #include "oob/bmc/connector.h"
 
@@ -27,6 +29,34 @@ std::string user_name(const Io& io) {
     name = found->pw_name;
   const std::string before = io.environment("SUDO_USER");
   return before.empty() || before == name ? name : fmt::format("{}({})", before, name);
+}
+
+// A name as in the journal; in quotes if a reader could take part of it for the text around it.
+std::string quoted_name(const std::string& name) {
+  if (name.find_first_of(" ()\",") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? '\'' : c;
+  return quoted + "\"";
+}
+
+// `weft serve` acts for its users and names them in these variables. They are trusted only if this process has the user
+// ID of the journal's owner: one that could write any entry anyway.
+Result<std::string> journal_actor(const Io& io, const std::string& journal) {
+  constexpr std::size_t kMaxName = 256;
+  const std::string self = user_at_host(io);
+  const std::string person = io.environment("WEFT_ON_BEHALF_OF");
+  if (person.empty()) return self;
+  struct stat info {};
+  if (::stat(journal.c_str(), &info) == 0 && info.st_uid != ::geteuid()) {
+    return Error{ErrorCode::refused, "WEFT_ON_BEHALF_OF is set, but the journal belongs to another user", journal};
+  }
+  if (person.size() > kMaxName || printable(person) != person)
+    return Error{ErrorCode::refused, "WEFT_ON_BEHALF_OF is not a user name", {}};
+  const std::string operation = io.environment("WEFT_SERVE_OPERATION");
+  if (operation.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return Error{ErrorCode::refused, "WEFT_SERVE_OPERATION is not the id of an operation", {}};
+  return fmt::format("{} via weft serve ({}{}{})", quoted_name(person), self, operation.empty() ? "" : ", operation ",
+                     operation);
 }
 
 std::string default_state(const Io& io) {
@@ -254,7 +284,12 @@ bool OobSetup::open_fleet(Context& context, Exit& code) {
 
 bool OobSetup::open_journal(Context& context, Exit& code) {
   state_ = oob_state_folder(context);
-  who_ = user_at_host(context.io());
+  const Result<std::string> actor = journal_actor(context.io(), oob_journal_path(state_));
+  if (!actor.ok()) {
+    code = context.failed(actor.error());
+    return false;
+  }
+  who_ = *actor;
   if (!open_syslog(context, code)) return false;
   Result<std::unique_ptr<oob::Journal>> journal =
       oob::open_journal(oob_journal_path(state_), who_, clock_, [this](const oob::JournalEntry& /*entry*/) {

@@ -59,7 +59,7 @@ class OobSetup {
   [[nodiscard]] oob::SystemClock& clock() { return clock_; }
   [[nodiscard]] oob::Fleet& fleet() { return *fleet_; }
   [[nodiscard]] oob::Journal& journal() { return *journal_; }
-  // "alice@jump1", as in the journal.
+  // As in the journal: "alice@jump1", or "bob via weft serve (weft@jump1, operation 4f1c09d2ab37e865)".
   [[nodiscard]] const std::string& who() const { return who_; }
   // Folder for the journal, console logs and switch backups.
   [[nodiscard]] const std::string& state() const { return state_; }

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "cli/oob/device_commands.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/audit/identity.h"
 #include "oob/bmc/ask_all.h"
 
@@ -49,6 +50,7 @@ Command oob_inventory_command() {
                             catalog_option()},
                            oob_options());
   command.run = run_inventory;
+  offer_on_server(command);
   return command;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/framework/context.h"
 #include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/journal/scan.h"
 
 namespace weft::cli {
@@ -104,6 +105,13 @@ Exit run_journal(Context& context) {
   return verifies ? verify(context, path) : show(context, path, whole ? 0 : tail);
 }
 
+// --head implies --verify.
+Exit run_journal_on_server(Context& context) {
+  OobLine line = read_oob_line(context);
+  if (context.arguments().has("head")) line.options["verify"] = {""};
+  return run_oob_line(context, line);
+}
+
 }  // namespace
 
 Command oob_journal_command() {
@@ -134,6 +142,7 @@ Command oob_journal_command() {
                      output_option(),
                      file_option()};
   command.run = run_journal;
+  offer_on_server(command, run_journal_on_server);
   return command;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"
 #include "cli/oob/status.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/power/report.h"
 #include "oob/power/run.h"
 
@@ -156,6 +157,16 @@ Exit run_power_command(Context& context) {
   return verb ? run_verb(context, *verb) : run_oob_status(context, 1);
 }
 
+// `power status` is `weft oob status`.
+Exit run_power_on_server(Context& context) {
+  OobLine line = read_oob_line(context);
+  if (context.arguments().word(0) == "status") {
+    line.command.back() = "status";
+    line.words.erase(line.words.begin());
+  }
+  return run_oob_line(context, line);
+}
+
 std::vector<Option> power_options() {
   const std::string section = "Power";
   return {
@@ -228,6 +239,7 @@ Command oob_power_command() {
       joined(joined(power_options(), oob_action_options()),
              joined({oob_identity_option(), output_option(), file_option(), catalog_option()}, oob_options()));
   command.run = run_power_command;
+  offer_on_server(command, run_power_on_server);
   return command;
 }
 

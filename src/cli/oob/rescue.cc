@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/framework/context.h"
 #include "cli/oob/input.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/rescue/fleet.h"
 #include "oob/rescue/run.h"
 #include "oob/rescue/runbook_store.h"
@@ -52,12 +53,14 @@ Result<Asked> read_words(const Arguments& arguments) {
     asked.resume = arguments.has("resume") ? arguments.value("resume") : std::string(kLast);
   asked.name = arguments.word(at);
   asked.cluster = at + 1;
-  const std::size_t wanted = asked.wish == Wish::list ? at : asked.wish == Wish::show ? at + 1 : at + 2;
+  const bool on_server = !arguments.server_option().empty();  // which has its own cluster file
+  std::size_t wanted = asked.wish == Wish::list ? at : at + 1;
+  if (asked.wish != Wish::list && asked.wish != Wish::show && !on_server) ++wanted;
   if (arguments.words().size() > wanted)
     return Error{ErrorCode::invalid_input, fmt::format("unexpected argument `{}`", arguments.word(wanted)), {}};
   if (asked.wish == Wish::list) return asked;
   if (asked.name.empty()) return Error{ErrorCode::invalid_input, "missing runbook name", {}};
-  if (asked.wish != Wish::show && arguments.word(asked.cluster).empty())
+  if (asked.wish != Wish::show && !on_server && arguments.word(asked.cluster).empty())
     return Error{ErrorCode::invalid_input, "missing CLUSTER", {}};
   return asked;
 }
@@ -239,6 +242,21 @@ Exit run_rescue_command(Context& context) {
   return run_book(context, *asked);
 }
 
+// The one form that the API's table has: a runbook, and what is asked as an option.
+Exit run_rescue_on_server(Context& context) {
+  const Result<Asked> asked = read_words(context.arguments());
+  if (!asked.ok()) return context.usage_error(asked.error().message, {"with a server, leave CLUSTER out"});
+  OobLine line = read_oob_line(context);
+  for (const char* option : {"plan", "run", "resume"}) line.options.erase(option);
+  line.words.clear();
+  if (asked->wish == Wish::list) line.words = {"list"};
+  if (asked->wish == Wish::show) line.words = {"show"};
+  if (!asked->name.empty()) line.words.push_back(asked->name);
+  if (asked->wish == Wish::plan || asked->wish == Wish::run) line.options["run"] = {""};
+  if (asked->wish == Wish::resume) line.options["resume"] = {asked->resume};
+  return run_oob_line(context, line, asked->wish == Wish::plan);
+}
+
 std::vector<Option> rescue_options() {
   const std::string section = "Rescue";
   const std::string reaching = "Switch access";
@@ -309,6 +327,7 @@ Command rescue_command() {
   command.options = joined(joined(rescue_options(), oob_action_options()),
                            joined({output_option(), file_option(), catalog_option()}, oob_options()));
   command.run = run_rescue_command;
+  offer_on_server(command, run_rescue_on_server);
   return command;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/framework/option_reader.h"
 #include "cli/oob/switch_input.h"
+#include "cli/operate/oob_remote.h"
 
 namespace weft::cli {
 namespace {
@@ -120,6 +121,7 @@ Command oob_restore_command() {
           oob_action_options()),
       oob_switch_options());
   command.run = run_restore;
+  offer_on_server(command);
   return command;
 }
 

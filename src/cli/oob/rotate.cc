@@ -8,6 +8,7 @@
 
 #include "cli/framework/context.h"
 #include "cli/oob/input.h"
+#include "cli/operate/oob_remote.h"
 
 namespace weft::cli {
 namespace {
@@ -142,6 +143,7 @@ Command oob_rotate_command() {
   command.options.push_back(output_option());
   command.options.push_back(file_option());
   command.run = run_rotate;
+  offer_on_server(command);
   return command;
 }
 

@@ -1,5 +1,6 @@
 // weft oob sensors: the sensors of a whole cluster in one table.
 #include "cli/oob/device_commands.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/sensors_view.h"
 
@@ -52,6 +53,7 @@ Command oob_sensors_command() {
               catalog_option()},
              oob_options());
   command.run = run_sensors;
+  offer_on_server(command);
   return command;
 }
 

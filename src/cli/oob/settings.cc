@@ -4,6 +4,7 @@
 #include "base/ip.h"
 #include "cli/framework/option_reader.h"
 #include "cli/oob/device_commands.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/settings_run.h"
 
@@ -130,6 +131,7 @@ Command oob_settings_command() {
   command.options = joined(
       joined(joined({output_option(), file_option(), catalog_option()}, changes), oob_action_options()), oob_options());
   command.run = run_settings;
+  offer_on_server(command);
   return command;
 }
 

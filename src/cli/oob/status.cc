@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/oob/input.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/power/status_sweep.h"
 
 namespace weft::cli {
@@ -11,9 +12,17 @@ namespace {
 
 Exit run_status_command(Context& context) { return run_oob_status(context, 0); }
 
+Exit run_status_on_server(Context& context) {
+  OobLine line = read_oob_line(context);
+  if (context.output_format() == OutputFormat::wide) line.options["identity"] = {""};
+  return run_oob_line(context, line);
+}
+
 }  // namespace
 
 void OobProgress::show(const std::string& text) {
+  if (lines_ && text != last_) context_.note(text);
+  last_ = text;
   if (!shown_) return;
   const std::size_t blanks = drawn_ > text.size() ? drawn_ - text.size() : 0;
   context_.io().write_err(fmt::format("\r{}{}", text, std::string(blanks, ' ')));
@@ -85,6 +94,7 @@ Command oob_status_command() {
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined({oob_identity_option(), output_option(), file_option(), catalog_option()}, oob_options());
   command.run = run_status_command;
+  offer_on_server(command, run_status_on_server);
   return command;
 }
 

@@ -16,11 +16,14 @@ namespace weft::cli {
 // Folded rows for people, one row per device for programs.
 [[nodiscard]] oob::StatusRows oob_rows(OutputFormat format);
 
-// One progress line on a terminal's standard error, overwritten in place; no output elsewhere. Not thread-safe.
+// One progress line on a terminal's standard error, overwritten in place; no output elsewhere, but with
+// WEFT_PROGRESS=lines one line per change, for a program that reads it. Not thread-safe.
 class OobProgress {
  public:
   explicit OobProgress(Context& context)
-      : context_(context), shown_(context.io().err_is_terminal && !context.quiet()) {}
+      : context_(context),
+        shown_(context.io().err_is_terminal && !context.quiet()),
+        lines_(!shown_ && context.io().environment("WEFT_PROGRESS") == "lines") {}
   OobProgress(const OobProgress&) = delete;
   OobProgress& operator=(const OobProgress&) = delete;
   ~OobProgress() { clear(); }
@@ -30,6 +33,8 @@ class OobProgress {
  private:
   Context& context_;
   bool shown_;
+  bool lines_;
+  std::string last_;
   std::size_t drawn_ = 0;
 };
 

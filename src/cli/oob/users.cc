@@ -1,5 +1,6 @@
 // weft oob users: the accounts of all BMCs, and disabling one.
 #include "cli/oob/device_commands.h"
+#include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/users_view.h"
 
@@ -51,6 +52,7 @@ Command oob_users_command() {
                     oob_action_options()),
              oob_options());
   command.run = run_users;
+  offer_on_server(command);
   return command;
 }
 

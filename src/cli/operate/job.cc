@@ -8,7 +8,7 @@ namespace {
 
 Exit run_list(Context& context) {
   const Arguments& arguments = context.arguments();
-  serve::Target target = target_of("/v1/jobs");
+  serve::Target target = target_of("/jobs");
   if (arguments.has("all")) target.query.emplace_back("all", "1");
   for (const char* name : {"user", "limit"}) {
     if (arguments.has(name)) target.query.emplace_back(name, arguments.value(name));
@@ -20,7 +20,7 @@ Exit run_list(Context& context) {
 Exit run_view(Context& context, std::string_view suffix) {
   const std::optional<std::string> job = read_job_name(context, context.arguments().word(0));
   if (!job) return Exit::usage;
-  return ServerClient(context).show(target_of(fmt::format("/v1/jobs/{}{}", *job, suffix)));
+  return ServerClient(context).show(target_of(fmt::format("/jobs/{}{}", *job, suffix)));
 }
 
 Exit run_show(Context& context) { return run_view(context, ""); }
@@ -50,14 +50,14 @@ Command list_command() {
   command.description = {"Jobs that have not ended, in the order of submission; with --all also those that have."};
   command.examples = {{"weft job list --watch", "Follow the jobs"},
                       {"weft job list --status failed", "The jobs that failed"}};
-  command.options = {{.name = "all", .help = "also jobs that have ended"},
-                     {.name = "user", .value = "NAME", .help = "only jobs of this user"},
-                     {.name = "status", .value = "STATE", .help = "only jobs in this state, as the list shows it"},
-                     {.name = "limit", .value = "N", .help = "maximum number of ended jobs", .fallback = "200"},
-                     watch_option(),
-                     socket_option(),
-                     output_option(),
-                     file_option()};
+  command.options = with_server_options(
+      {{.name = "all", .help = "also jobs that have ended"},
+       {.name = "user", .value = "NAME", .help = "only jobs of this user"},
+       {.name = "status", .value = "STATE", .help = "only jobs in this state, as the list shows it"},
+       {.name = "limit", .value = "N", .help = "maximum number of jobs"},
+       watch_option(),
+       output_option(),
+       file_option()});
   command.run = run_list;
   command.group_default = true;
   return command;
@@ -70,7 +70,7 @@ Command show_job_command() {
   command.usage = "JOB [OPTIONS]";
   command.examples = {{"weft job show 7", "Where job 7 runs and what it was restored from"}};
   command.arguments = {job_argument()};
-  command.options = {watch_option(), socket_option(), output_option(), file_option()};
+  command.options = with_server_options({watch_option(), output_option(), file_option()});
   command.run = run_show;
   return command;
 }
@@ -88,7 +88,7 @@ Command why_command() {
       "free, which nodes are out of service and by whom, which jobs are ahead of it."};
   command.examples = {{"weft job why 7", "What job 7 waits for"}};
   command.arguments = {job_argument()};
-  command.options = {socket_option(), output_option(), file_option()};
+  command.options = with_server_options({output_option(), file_option()});
   command.run = run_why;
   return command;
 }

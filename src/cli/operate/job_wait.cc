@@ -46,7 +46,7 @@ Exit run_wait(Context& context) {
 }
 
 serve::Target log_target(const Arguments& arguments, std::uint64_t job) {
-  serve::Target target = target_of(fmt::format("/v1/jobs/{}/logs", job));
+  serve::Target target = target_of(fmt::format("/jobs/{}/logs", job));
   for (const char* name : {"task", "attempt"}) {
     if (arguments.has(name)) target.query.emplace_back(name, arguments.value(name));
   }
@@ -103,7 +103,7 @@ Exit run_drill(Context& context) {
   const ServerClient client(context);
   const Result<ServerClient::JobFields> before = client.job(*job);
   if (!before.ok()) return context.failed(before.error());
-  const Result<serve::HttpResponse> asked = client.post(fmt::format("/v1/jobs/{}/drill", *job), "");
+  const Result<serve::HttpResponse> asked = client.post(fmt::format("/jobs/{}/drill", *job), "");
   if (!asked.ok()) return context.failed(asked.error());
   context.note(fmt::format("job {}: attempt {} on {} stops with a checkpoint", *job, before->attempt, before->nodes));
   const auto after = wait_for(
@@ -125,7 +125,7 @@ Command job_wait_command() {
       "Goes on waiting while the server restarts."};
   command.examples = {{"weft job wait 7", "Until job 7 has ended"}};
   command.arguments = {{.name = "JOB", .help = "numbers of the jobs", .repeatable = true}};
-  command.options = {socket_option()};
+  command.options = with_server_options({});
   command.run = run_wait;
   return command;
 }
@@ -140,11 +140,11 @@ Command job_logs_command() {
       "what is added, through all attempts, until the job has ended."};
   command.examples = {{"weft job logs 7 --task 3", "Output of task 3"}, {"weft job logs 7 --follow", "Follow task 0"}};
   command.arguments = {{.name = "JOB", .help = "number of the job"}};
-  command.options = {{.name = "task", .value = "N", .help = "task, from 0", .fallback = "0"},
-                     {.name = "attempt", .value = "N", .help = "attempt, from 1", .fallback = "the last"},
-                     {.name = "follow", .help = "print what is added, until the job has ended"},
-                     socket_option(),
-                     file_option()};
+  command.options =
+      with_server_options({{.name = "task", .value = "N", .help = "task, from 0", .fallback = "0"},
+                           {.name = "attempt", .value = "N", .help = "attempt, from 1", .fallback = "the last"},
+                           {.name = "follow", .help = "print what is added, until the job has ended"},
+                           file_option()});
   command.run = run_logs;
   return command;
 }
@@ -163,7 +163,7 @@ Command drill_command() {
   command.examples = {{"weft drill run checkpoint --job 7", "Restore job 7"}};
   command.arguments = {
       {.name = "DRILL", .help = "what to prove", .choices = {{"checkpoint", "restore from a checkpoint"}}}};
-  command.options = {{.name = "job", .letter = 'j', .value = "JOB", .help = "number of the job"}, socket_option()};
+  command.options = with_server_options({{.name = "job", .letter = 'j', .value = "JOB", .help = "number of the job"}});
   command.run = run_drill;
   return command;
 }

@@ -8,10 +8,10 @@
 namespace weft::cli {
 namespace {
 
-Exit run_list(Context& context) { return ServerClient(context).show(target_of("/v1/leases")); }
+Exit run_list(Context& context) { return ServerClient(context).show(target_of("/leases")); }
 
 Exit run_show(Context& context) {
-  return ServerClient(context).show(target_of("/v1/leases/" + context.arguments().word(0)));
+  return ServerClient(context).show(target_of("/leases/" + context.arguments().word(0)));
 }
 
 Exit run_move(Context& context) {
@@ -19,9 +19,9 @@ Exit run_move(Context& context) {
   if (!arguments.has("to")) return context.usage_error("say to which engine: --to ENGINE");
   Value body = Value::map();
   body.set("nodes", join(arguments.words(), ",")).set("to", arguments.value("to"));
-  if (arguments.has("preempt")) body.set("preempt", "yes");
+  if (arguments.has("preempt")) body.set("preempt", true);
   if (arguments.has("reason")) body.set("reason", arguments.value("reason"));
-  return ServerClient(context).change("/v1/leases/move", join(arguments.words(), ","), body);
+  return ServerClient(context).change("/leases/move", join(arguments.words(), ","), body);
 }
 
 Command list_leases_command() {
@@ -34,7 +34,7 @@ Command list_leases_command() {
       "minutes what an operator can do. Nothing expires: a node changes its owner only when nothing "
       "runs there."};
   command.examples = {{"weft lease list", "Owners and moves under way"}, {"weft lease list --watch", "Follow a move"}};
-  command.options = {watch_option(), socket_option(), output_option(), file_option()};
+  command.options = with_server_options({watch_option(), output_option(), file_option()});
   command.run = run_list;
   command.group_default = true;
   return command;
@@ -47,7 +47,7 @@ Command show_lease_command() {
   command.usage = "NODE [OPTIONS]";
   command.examples = {{"weft lease show train001", "Its owner, its epoch and the move under way"}};
   command.arguments = {{.name = "NODE", .help = "name of the node", .hint = Hint::server}};
-  command.options = {watch_option(), socket_option(), output_option(), file_option()};
+  command.options = with_server_options({watch_option(), output_option(), file_option()});
   command.run = run_show;
   return command;
 }
@@ -66,11 +66,11 @@ Command move_command() {
   command.examples = {{"weft lease move 'train[001-004]' --to kubernetes", "When their jobs have ended"},
                       {"weft lease move train001 --to slurm --preempt --reason 'deadline'", "Stop the jobs of weft"}};
   command.arguments = {{.name = "NODE", .help = "names, or ranges of names", .hint = Hint::server, .repeatable = true}};
-  command.options = {{.name = "to", .value = "ENGINE", .help = "engine that gets the nodes: slurm or kubernetes"},
-                     {.name = "preempt", .help = "stop the jobs of weft there, with a checkpoint where possible"},
-                     reason_option("why, for the journal"),
-                     socket_option(),
-                     output_option()};
+  command.options =
+      with_server_options({{.name = "to", .value = "ENGINE", .help = "engine that gets the nodes: slurm or kubernetes"},
+                           {.name = "preempt", .help = "stop the jobs of weft there, with a checkpoint where possible"},
+                           reason_option("why, for the journal"),
+                           output_option()});
   command.run = run_move;
   return command;
 }

@@ -7,19 +7,19 @@
 namespace weft::cli {
 namespace {
 
-Exit run_list(Context& context) { return ServerClient(context).show(target_of("/v1/nodes")); }
+Exit run_list(Context& context) { return ServerClient(context).show(target_of("/nodes")); }
 
 Exit run_show(Context& context) {
-  return ServerClient(context).show(target_of("/v1/nodes/" + context.arguments().word(0)));
+  return ServerClient(context).show(target_of("/nodes/" + context.arguments().word(0)));
 }
 
 Exit run_queue(Context& context) {
-  serve::Target target = target_of("/v1/queue");
+  serve::Target target = target_of("/queue");
   if (context.arguments().has("limit")) target.query.emplace_back("limit", context.arguments().value("limit"));
   return ServerClient(context).show(target);
 }
 
-Exit run_status(Context& context) { return ServerClient(context).show(target_of("/v1/server")); }
+Exit run_status(Context& context) { return ServerClient(context).show(target_of("/server")); }
 
 Exit run_change(Context& context, std::string_view verb) {
   std::vector<std::string> nodes;
@@ -56,7 +56,7 @@ std::vector<Command> node_commands() {
   list.summary = "List nodes: state, health, jobs";
   list.usage = "[OPTIONS]";
   list.examples = {{"weft node list -o json", "For scripts"}};
-  list.options = {watch_option(), socket_option(), output_option(), file_option()};
+  list.options = with_server_options({watch_option(), output_option(), file_option()});
   list.run = run_list;
   list.group_default = true;
   commands.push_back(std::move(list));
@@ -66,7 +66,7 @@ std::vector<Command> node_commands() {
   show.usage = "NODE [OPTIONS]";
   show.examples = {{"weft node show gpu-003", "Why it is out of service"}};
   show.arguments = {{.name = "NODE", .help = "name of the node", .hint = Hint::server}};
-  show.options = {watch_option(), socket_option(), output_option(), file_option()};
+  show.options = with_server_options({watch_option(), output_option(), file_option()});
   show.run = run_show;
   commands.push_back(std::move(show));
   commands.push_back(node_change("drain", "Take nodes out of service after their jobs",
@@ -92,11 +92,11 @@ Command queue_command() {
       "Each waiting job with its reason and expected start; use and borrowing of the tenants; how "
       "much of the idle capacity is fragmented."};
   command.examples = {{"weft queue --limit 50", "The first 50 jobs"}};
-  command.options = {{.name = "limit", .value = "N", .help = "maximum number of waiting jobs", .fallback = "20"},
-                     watch_option(),
-                     socket_option(),
-                     output_option(),
-                     file_option()};
+  command.options =
+      with_server_options({{.name = "limit", .value = "N", .help = "maximum number of waiting jobs", .fallback = "20"},
+                           watch_option(),
+                           output_option(),
+                           file_option()});
   command.run = run_queue;
   return command;
 }
@@ -107,7 +107,7 @@ Command status_command() {
   command.summary = "Show the control plane: journal, nodes, jobs, repair";
   command.usage = "[OPTIONS]";
   command.examples = {{"weft status", "Is it running, and is its journal durable"}};
-  command.options = {watch_option(), socket_option(), output_option(), file_option()};
+  command.options = with_server_options({watch_option(), output_option(), file_option()});
   command.run = run_status;
   return command;
 }

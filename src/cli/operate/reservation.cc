@@ -8,7 +8,7 @@
 namespace weft::cli {
 namespace {
 
-Exit run_reservations(Context& context) { return ServerClient(context).show(target_of("/v1/reservations")); }
+Exit run_reservations(Context& context) { return ServerClient(context).show(target_of("/reservations")); }
 
 Exit run_reserve(Context& context) {
   const Arguments& arguments = context.arguments();
@@ -19,12 +19,12 @@ Exit run_reserve(Context& context) {
   for (const char* name : {"in", "reason"}) {
     if (arguments.has(name)) body.set(name, arguments.value(name));
   }
-  return ServerClient(context).change("/v1/reservations", "maintenance " + arguments.word(0), body);
+  return ServerClient(context).change("/reservations", "maintenance " + arguments.word(0), body);
 }
 
 Exit run_unreserve(Context& context) {
   const std::string name = context.arguments().word(0);
-  return ServerClient(context).change("/v1/reservations/" + name + "/remove", "maintenance " + name, Value::map());
+  return ServerClient(context).change("/reservations/" + name + "/remove", "maintenance " + name, Value::map());
 }
 
 Command reserve_command() {
@@ -39,11 +39,11 @@ Command reserve_command() {
       {"weft node reserve fw 'gpu-[001-004]' --in 2h --for 1h --reason 'new firmware'", "In two hours"}};
   command.arguments = {{.name = "NAME", .help = "name of the reservation"},
                        {.name = "NODE", .help = "names, or ranges of names", .hint = Hint::server, .repeatable = true}};
-  command.options = {{.name = "in", .value = "TIME", .help = "begins after this time", .fallback = "0s"},
-                     {.name = "for", .value = "TIME", .help = "duration"},
-                     reason_option("why, for the journal"),
-                     socket_option(),
-                     output_option()};
+  command.options =
+      with_server_options({{.name = "in", .value = "TIME", .help = "begins after this time", .fallback = "0s"},
+                           {.name = "for", .value = "TIME", .help = "duration"},
+                           reason_option("why, for the journal"),
+                           output_option()});
   command.run = run_reserve;
   return command;
 }
@@ -55,7 +55,7 @@ Command unreserve_command() {
   command.usage = "NAME [OPTIONS]";
   command.examples = {{"weft node unreserve fw", "The nodes return to service"}};
   command.arguments = {{.name = "NAME", .help = "name of the reservation"}};
-  command.options = {socket_option(), output_option()};
+  command.options = with_server_options({output_option()});
   command.run = run_unreserve;
   return command;
 }
@@ -66,7 +66,7 @@ Command reservations_command() {
   command.summary = "List reservations for maintenance";
   command.usage = "[OPTIONS]";
   command.examples = {{"weft node reservations", "What is planned"}};
-  command.options = {watch_option(), socket_option(), output_option(), file_option()};
+  command.options = with_server_options({watch_option(), output_option(), file_option()});
   command.run = run_reservations;
   return command;
 }

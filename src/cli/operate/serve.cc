@@ -65,6 +65,19 @@ serve::KubeSettings kube_settings(Context& context) {
   return settings;
 }
 
+std::string absolute_or_empty(const std::string& path) { return path.empty() ? path : absolute_path(path); }
+
+serve::OobConfig oob_config(Context& context) {
+  const Arguments& arguments = context.arguments();
+  serve::OobConfig config;
+  config.cluster_file = absolute_path(arguments.word(0));
+  config.state = absolute_or_empty(arguments.value("oob-state"));
+  config.endpoints = absolute_or_empty(arguments.value("oob-endpoints"));
+  config.credentials = arguments.value("oob-credentials");
+  config.ca = absolute_or_empty(arguments.value("oob-ca"));
+  return config;
+}
+
 bool has_engine(const std::vector<std::string>& engines, std::string_view name) {
   return std::find(engines.begin(), engines.end(), name) != engines.end();
 }
@@ -181,6 +194,10 @@ Exit run_serve(Context& context) {
     options.kube = kube_settings(context);
     if (const auto access = serve::read_kube_access(options.kube); !access.ok()) return context.failed(access.error());
   }
+  options.access.file = absolute_or_empty(context.arguments().value("access"));
+  options.access.listen = context.arguments().values("listen");
+  options.access.environment = [&](const char* name) { return context.io().environment(name); };
+  if (context.arguments().has("oob")) options.oob = oob_config(context);
   options.cgroups = !context.arguments().has("no-cgroups");
   options.helper = {"/proc/self/exe", std::string(kHelperCommand)};
   options.log = [&](std::string_view text) { context.note(text); };
@@ -199,6 +216,32 @@ Exit run_serve(Context& context) {
   context.note(watch ? "stopped; the engine and its jobs go on"
                      : "stopped; jobs continue to run, and the next `weft serve` finds them");
   return Exit::ok;
+}
+
+std::vector<Option> access_options() {
+  return {{.name = "access",
+           .value = "FILE",
+           .help = "access file: who may use the API over the network, and how; see docs/access.md",
+           .fallback = "the Unix socket only",
+           .hint = Hint::file},
+          {.name = "listen",
+           .value = "HOST:PORT",
+           .help = "address for HTTPS, instead of those of the access file",
+           .repeatable = true},
+          {.name = "oob", .help = "offer operations on BMCs and switches through the API"},
+          {.name = "oob-state",
+           .value = "DIR",
+           .help = "with --oob, folder of the out-of-band journal",
+           .fallback = "that of weft oob",
+           .hint = Hint::file},
+          {.name = "oob-endpoints",
+           .value = "FILE",
+           .help = "with --oob, addresses of BMCs that differ from the cluster file",
+           .hint = Hint::file},
+          {.name = "oob-credentials",
+           .value = "REFERENCE",
+           .help = "with --oob, where the passwords of BMCs are: file:, env:, command: or vault:"},
+          {.name = "oob-ca", .value = "FILE", .help = "with --oob, CA certificates of the BMCs", .hint = Hint::file}};
 }
 
 std::vector<Option> slurm_options() {
@@ -271,6 +314,10 @@ Command serve_command() {
       "time. `weft gate` must be installed on the nodes, as a Prolog of Slurm and as a hook of the container runtime; "
       "`weft lease move` moves nodes, and --move-at does so every day.");
   command.description.emplace_back(
+      "With --access it also serves its API over HTTPS: the access file says who may do what. SIGHUP reads the file "
+      "and "
+      "the certificate again.");
+  command.description.emplace_back(
       "Other commands reach it through a Unix socket. The kernel tells it who connects: root and its own user are "
       "operators; other users may submit jobs and change their own. To run jobs of other users it must run as root.");
   command.examples = {
@@ -320,7 +367,7 @@ Command serve_command() {
        .fallback = "2m"},
       {.name = "no-cgroups", .help = "use process groups even where cgroups can be created"},
       catalog_option()};
-  for (const std::vector<Option>& group : {lease_options(), slurm_options(), kube_options()}) {
+  for (const std::vector<Option>& group : {access_options(), lease_options(), slurm_options(), kube_options()}) {
     command.options.insert(command.options.end() - 1, group.begin(), group.end());
   }
   command.run = run_serve;

@@ -1,14 +1,15 @@
 #include "cli/operate/server_client.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <thread>
 
 #include "base/human_format.h"
@@ -16,6 +17,7 @@
 #include "base/utf8.h"
 #include "base/value.h"
 #include "serve/api/api.h"
+#include "serve/table/route.h"
 
 namespace weft::cli {
 namespace {
@@ -24,27 +26,6 @@ constexpr auto kRetryPause = std::chrono::milliseconds(200);
 constexpr auto kRedrawPause = std::chrono::milliseconds(200);
 constexpr auto kPollPause = std::chrono::milliseconds(1'000);  // watch mode
 constexpr Duration kWatchRetry = milliseconds(600'000);
-
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0;
-}
-
-std::string user_socket(const Io& io) {
-  const std::string runtime = io.environment("XDG_RUNTIME_DIR");
-  return runtime.empty() ? default_state_root(io) + "/weft.sock" : runtime + "/weft.sock";
-}
-
-constexpr std::string_view kSystemSocket = "/run/weft/weft.sock";
-
-std::string find_socket(Context& context) {
-  std::string given = context.arguments().value("socket");
-  if (!given.empty()) return given;
-  std::string variable = context.io().environment("WEFT_SOCKET");
-  if (!variable.empty()) return variable;
-  const std::string own = default_socket(context.io());
-  return exists(own) ? own : (exists(std::string(kSystemSocket)) ? std::string(kSystemSocket) : own);
-}
 
 std::string_view format_name(OutputFormat format) {
   switch (format) {
@@ -82,9 +63,9 @@ bool may_retry(const Error& error, bool repeatable) {
 
 }  // namespace
 
-serve::Target target_of(std::string path) {
+serve::Target target_of(std::string_view path) {
   serve::Target target;
-  target.path = std::move(path);
+  target.path.assign(serve::kApiPrefix).append(path);
   return target;
 }
 
@@ -95,40 +76,64 @@ std::uint64_t sequence_of(const serve::HttpResponse& response) {
   return number;
 }
 
-void end_with_the_reader() { (void)std::signal(SIGPIPE, SIG_DFL); }
-
-Option socket_option() {
-  return {.name = "socket",
-          .value = "PATH",
-          .help = "socket of `weft serve`",
-          .fallback = "$WEFT_SOCKET, your own server's, or /run/weft/weft.sock",
-          .hint = Hint::file};
+std::string new_idempotency_key() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  std::string key;
+  for (const unsigned char byte : bytes) append_format(key, "{:02x}", byte);
+  return key;
 }
+
+std::optional<std::string> pending_approval(const serve::HttpResponse& response) {
+  if (response.status != 202) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(response.body, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto answer = json.find("answer");
+  const nlohmann::json& holder = answer != json.end() && answer->is_object() ? *answer : json;
+  const auto id = holder.find("approval");
+  if (id == holder.end()) return std::nullopt;
+  if (id->is_number_unsigned()) return std::to_string(id->get<std::uint64_t>());
+  return id->is_string() ? std::optional(printable(id->get<std::string>(), 100)) : std::nullopt;
+}
+
+void end_with_the_reader() { (void)std::signal(SIGPIPE, SIG_DFL); }
 
 Option watch_option() { return {.name = "watch", .letter = 'w', .help = "print it again after every change"}; }
 
-Option reason_option(std::string help) { return {.name = "reason", .value = "TEXT", .help = std::move(help)}; }
-
-std::string default_state_root(const Io& io) {
-  if (::geteuid() == 0) return "/var/lib/weft";
-  const std::string state = io.environment("XDG_STATE_HOME");
-  return state.empty() ? io.environment("HOME") + "/.local/state/weft" : state + "/weft";
+bool needs_reason(std::string_view group, std::string_view verb) {
+  const std::span<const serve::RouteRow> rows = serve::route_rows();
+  return std::any_of(rows.begin(), rows.end(), [&](const serve::RouteRow& row) {
+    return row.id == fmt::format("{}.{}", group, verb) && row.reason == serve::Reason::required;
+  });
 }
 
-std::string default_socket(const Io& io) { return ::geteuid() == 0 ? std::string(kSystemSocket) : user_socket(io); }
+Option reason_option(std::string help) { return {.name = "reason", .value = "TEXT", .help = std::move(help)}; }
 
-ServerClient::ServerClient(Context& context) : context_(context), socket_(find_socket(context)) {}
-ServerClient::ServerClient(Context& context, std::string socket) : context_(context), socket_(std::move(socket)) {}
+ServerClient::ServerClient(Context& context, Result<ServerEndpoint> endpoint)
+    : context_(context), endpoint_(std::move(endpoint)), clock_(std::make_unique<oob::SystemClock>()) {
+  if (!endpoint_.ok()) return;
+  connection_ = std::make_unique<ApiConnection>(*endpoint_, LoginStore(login_store_path(context.io())), *clock_,
+                                                [&context](const std::string& text) { context.note(text); });
+}
+ServerClient::ServerClient(Context& context) : ServerClient(context, find_server(context)) {}
+ServerClient::ServerClient(Context& context, const std::string& server)
+    : ServerClient(context, find_server(context, server)) {}
+
+const std::string& ServerClient::name() const {
+  static const std::string none;
+  return endpoint_.ok() ? endpoint_->name() : none;
+}
 
 Result<serve::HttpResponse> ServerClient::send(serve::ClientRequest request, Duration retry) const {
-  request.socket_path = socket_;
-  const bool repeatable = request.method == "GET" || !request.headers.empty();
+  if (connection_ == nullptr) return endpoint_.error();
+  if (timeout_) request.timeout = *timeout_;
+  const bool repeatable = request.method == "GET" || !request.headers.empty();  // with an Idempotency-Key
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(retry.count());
   bool noted = false;
   for (;;) {
-    Result<serve::HttpResponse> response = serve::send_request(request);
+    Result<serve::HttpResponse> response = connection_->send(request);
     if (response.ok() && response->status < 400) return response;
-    Error error = response.ok() ? serve::problem_to_error(*response) : response.error();
+    Error error = response.ok() ? connection_->error_of(*response) : response.error();
     if (!may_retry(error, repeatable) || std::chrono::steady_clock::now() >= end) return error;
     if (!std::exchange(noted, true)) {
       context_.note(fmt::format("{}; trying again for {}", error.text(), format_duration(retry)));
@@ -154,14 +159,14 @@ Result<serve::HttpResponse> ServerClient::post(const std::string& path, const st
 }
 
 Status ServerClient::follow(serve::Target target, std::uint64_t since, const serve::EventCallback& callback) const {
-  target.path = "/v1/events";
+  if (connection_ == nullptr) return endpoint_.error();
+  target.path = std::string(serve::kApiPrefix) + "/events";
   bool noted = false;
   for (;;) {
     serve::FollowRequest request;
-    request.socket_path = socket_;
     request.target = serve::format_target(target);
     request.last_event_id = since;
-    const Result<serve::StreamEnd> end = serve::follow_events(request, [&](const serve::ServerEvent& event) {
+    const Result<serve::StreamEnd> end = connection_->follow(request, [&](const serve::ServerEvent& event) {
       since = event.id;
       noted = false;
       return callback(event);
@@ -216,14 +221,14 @@ Exit ServerClient::watch(const serve::Target& target) const {
 }
 
 Result<ServerClient::JobFields> ServerClient::job(std::uint64_t number, Duration retry) const {
-  const Result<serve::HttpResponse> response = get(target_of(fmt::format("/v1/jobs/{}", number)), retry);
+  const Result<serve::HttpResponse> response = get(target_of(fmt::format("/jobs/{}", number)), retry);
   if (!response.ok()) return response.error();
   if (response->find_header(serve::kModeHeader) != nullptr)
     return Error{ErrorCode::refused, "watch mode: the engine runs this job; use the engine's own commands", {}};
   const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
   const auto facts = json.is_object() ? json.find("job") : json.end();
   if (!json.is_object() || facts == json.end() || !facts->is_object()) {
-    return Error{ErrorCode::internal, "the server's response is not a job", socket_};
+    return Error{ErrorCode::internal, "the server's response is not a job", name()};
   }
   JobFields fields;
   fields.state = text_in(*facts, "state");
@@ -255,6 +260,10 @@ Exit ServerClient::change(const std::string& path, const std::string& label, con
     return context_.failed(error);
   }
   if (context_.output_format() == OutputFormat::json) return context_.deliver(response->body);
+  if (const std::optional<std::string> approval = pending_approval(*response)) {
+    return context_.deliver(fmt::format("{}: waiting for approval {} by another person: weft approval approve {}\n",
+                                        label, *approval, *approval));
+  }
   const nlohmann::json json = nlohmann::json::parse(response->body, nullptr, false);
   const auto answer = json.is_object() ? json.find("answer") : json.end();
   const std::string message =
@@ -264,9 +273,12 @@ Exit ServerClient::change(const std::string& path, const std::string& label, con
 
 Exit ServerClient::change_each(std::string_view collection, std::string_view label,
                                const std::vector<std::string>& names, std::string_view verb) const {
+  if (needs_reason(label, verb) && trim(context_.arguments().value("reason")).empty())
+    return context_.usage_error(
+        fmt::format("{} {} needs --reason: it goes into the journal and the audit log", label, verb));
   Exit worst = Exit::ok;
   for (const std::string& name : names) {
-    const Exit code = change(fmt::format("/v1/{}/{}/{}", collection, name, verb), fmt::format("{} {}", label, name));
+    const Exit code = change(fmt::format("/{}/{}/{}", collection, name, verb), fmt::format("{} {}", label, name));
     if (code > worst) worst = code;
   }
   return worst;
@@ -276,11 +288,12 @@ Command change_command(ChangeCommand change) {
   Command command;
   command.name = fmt::format("{} {}", change.group, change.verb);
   command.summary = std::move(change.summary);
-  command.usage = fmt::format("{}... [--reason TEXT] [OPTIONS]", change.objects.name);
+  command.usage = fmt::format("{}... {} [OPTIONS]", change.objects.name,
+                              needs_reason(change.group, change.verb) ? "--reason TEXT" : "[--reason TEXT]");
   command.description = std::move(change.description);
   command.examples = {std::move(change.example)};
   command.arguments = {std::move(change.objects)};
-  command.options = {reason_option(std::move(change.reason_help)), socket_option(), output_option()};
+  command.options = with_server_options({reason_option(std::move(change.reason_help)), output_option()});
   command.run = change.run;
   return command;
 }

@@ -1,9 +1,10 @@
-// Connection of the commands to `weft serve`: where its socket is, requests in the output format of the command, and
+// Client of the commands for `weft serve`, on this machine or remote: requests in the output format of the command, and
 // following its events. Requests that may be repeated safely are repeated while the server restarts.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 
 #include "base/value.h"
 #include "cli/framework/context.h"
+#include "cli/operate/api_connection.h"
+#include "cli/operate/server_endpoint.h"
 #include "serve/http/client.h"
 
 namespace weft::cli {
@@ -19,23 +22,23 @@ namespace weft::cli {
 // command for people.
 inline constexpr std::string_view kHelperCommand = "engine-helper";
 
-// --socket PATH, for every command that talks to the server.
-[[nodiscard]] Option socket_option();
 [[nodiscard]] Option watch_option();
 [[nodiscard]] Option reason_option(std::string help);
 
-// Where `weft serve` listens and keeps its state unless it is told: root in /run/weft and /var/lib/weft, other users in
-// $XDG_RUNTIME_DIR and ~/.local/state/weft.
-[[nodiscard]] std::string default_socket(const Io& io);
-[[nodiscard]] std::string default_state_root(const Io& io);
-
 class ServerClient {
  public:
+  // The server of the options, the environment or the user's configuration. If there is none, every request fails with
+  // the reason.
   explicit ServerClient(Context& context);
-  // At another socket than that of --socket.
-  ServerClient(Context& context, std::string socket);
+  // A server by its socket, its URL or the name of a context.
+  ServerClient(Context& context, const std::string& server);
+  ServerClient(Context& context, Result<ServerEndpoint> endpoint);
 
-  [[nodiscard]] const std::string& socket() const { return socket_; }
+  // For messages: the path of its socket, or its URL.
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] const Result<ServerEndpoint>& endpoint() const { return endpoint_; }
+  // For each request; 30 s otherwise.
+  void set_timeout(Duration timeout) { timeout_ = timeout; }
   // A response below 400, or the error that another one stands for. `retry`: also while no server listens, for up to
   // this long.
   [[nodiscard]] Result<serve::HttpResponse> get(const serve::Target& target, Duration retry = Duration()) const;
@@ -61,10 +64,11 @@ class ServerClient {
     [[nodiscard]] bool ended() const { return state == "done" || state == "failed" || state == "canceled"; }
   };
   [[nodiscard]] Result<JobFields> job(std::uint64_t number, Duration retry = Duration()) const;
-  // Sends a request that changes something, and prints its answer: "job 7: canceled".
+  // `path` is below /api/v1, in all of these. Sends a request that changes something, and prints its answer: "job 7:
+  // canceled", or that another person has to approve it.
   Exit change(const std::string& path, const std::string& label) const;
   Exit change(const std::string& path, const std::string& label, const Value& body) const;
-  // Sends "/v1/{collection}/{name}/{verb}" for each name; the worst outcome of all. `label`: "job", "node".
+  // Sends "{collection}/{name}/{verb}" for each name; the worst outcome of all. `label`: "job", "node".
   Exit change_each(std::string_view collection, std::string_view label, const std::vector<std::string>& names,
                    std::string_view verb) const;
 
@@ -75,17 +79,30 @@ class ServerClient {
   Exit watch(const serve::Target& target) const;
 
   Context& context_;
-  std::string socket_;
+  Result<ServerEndpoint> endpoint_;
+  std::optional<Duration> timeout_;
+  std::unique_ptr<oob::SystemClock> clock_;
+  std::unique_ptr<ApiConnection> connection_;  // null: `endpoint_` says why
 };
 
-// A request for this path, without a query.
-[[nodiscard]] serve::Target target_of(std::string path);
+// A request for this path below /api/v1, without a query: "/jobs/7".
+[[nodiscard]] serve::Target target_of(std::string_view path);
 
 // The journal sequence that a response shows; 0 if the header is absent or not a number.
 [[nodiscard]] std::uint64_t sequence_of(const serve::HttpResponse& response);
 
+// A key that makes a request idempotent; "" if there is no source of random bytes.
+[[nodiscard]] std::string new_idempotency_key();
+
+// What an answer with the status 202 says: the request waits until another person has approved it. Nullopt: it does
+// not.
+[[nodiscard]] std::optional<std::string> pending_approval(const serve::HttpResponse& response);
+
 // For commands that print until they are stopped: `weft watch | head` ends when head does.
 void end_with_the_reader();
+
+// Whether the server refuses the change without a reason: "node", "drain".
+[[nodiscard]] bool needs_reason(std::string_view group, std::string_view verb);
 
 // A command that changes several objects: "job cancel JOB...".
 struct ChangeCommand {

@@ -27,7 +27,7 @@ Exit run_watch(Context& context) {
   const std::optional<std::int64_t> job = reader.integer("job", 1, INT64_MAX);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const ServerClient client(context);
-  const Result<serve::HttpResponse> now = client.get(target_of("/v1/server"));
+  const Result<serve::HttpResponse> now = client.get(target_of("/server"));
   if (!now.ok()) return context.failed(now.error());
   const std::uint64_t from = since ? static_cast<std::uint64_t>(*since) : sequence_of(*now);
   serve::Target target;
@@ -53,10 +53,10 @@ Command watch_command() {
       "nothing: --record continues after one that was seen before."};
   command.examples = {{"weft watch --job 7", "What happens to job 7"},
                       {"weft watch --record 0 -o ndjson", "All records that are kept, for a program"}};
-  command.options = {{.name = "job", .letter = 'j', .value = "JOB", .help = "only this job"},
-                     {.name = "record", .value = "N", .help = "begin after this record", .fallback = "the last one"},
-                     socket_option(),
-                     output_option()};
+  command.options = with_server_options(
+      {{.name = "job", .letter = 'j', .value = "JOB", .help = "only this job"},
+       {.name = "record", .value = "N", .help = "begin after this record", .fallback = "the last one"},
+       output_option()});
   command.run = run_watch;
   return command;
 }

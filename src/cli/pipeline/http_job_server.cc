@@ -12,17 +12,17 @@ namespace {
 using nlohmann::json;
 
 // An object of a response: {"answer": {...}}.
-Result<json> section_of(const Result<serve::HttpResponse>& response, const char* name, const std::string& socket) {
+Result<json> section_of(const Result<serve::HttpResponse>& response, const char* name, const std::string& server) {
   if (!response.ok()) return response.error();
   json root = json::parse(response->body, nullptr, false);
   if (root.is_object() && root.contains(name) && root[name].is_object()) return std::move(root[name]);
-  return Error{ErrorCode::internal, fmt::format("the server's response has no {}", name), socket};
+  return Error{ErrorCode::internal, fmt::format("the server's response has no {}", name), server};
 }
 
 }  // namespace
 
 Result<std::string> HttpJobServer::engine() const {
-  const Result<json> server = section_of(client_.get(target_of("/v1/server")), "server", client_.socket());
+  const Result<json> server = section_of(client_.get(target_of("/server")), "server", client_.name());
   if (!server.ok()) return server.error();
   return server->value("engine", "");
 }
@@ -37,11 +37,11 @@ Result<std::uint64_t> HttpJobServer::submit(const pipeline::JobSubmission& submi
   }
   if (*has_two_ && !step_engine_.empty()) body.set("engine", step_engine_);
   const Result<json> answer =
-      section_of(client_.post("/v1/jobs", write_json_line(body), submission.key), "answer", client_.socket());
+      section_of(client_.post("/jobs", write_json_line(body), submission.key), "answer", client_.name());
   if (!answer.ok()) return answer.error();
   const auto number = answer->find("job");
   if (number != answer->end() && number->is_number_unsigned()) return number->get<std::uint64_t>();
-  return Error{ErrorCode::internal, "the server's answer has no job number", client_.socket()};
+  return Error{ErrorCode::internal, "the server's answer has no job number", client_.name()};
 }
 
 Result<pipeline::JobStatus> HttpJobServer::job(std::uint64_t number) {
@@ -52,13 +52,13 @@ Result<pipeline::JobStatus> HttpJobServer::job(std::uint64_t number) {
 
 Status HttpJobServer::cancel(std::uint64_t number, const std::string& reason) {
   const Value body = Value::map({{"reason", reason}});
-  const auto answer = client_.post(fmt::format("/v1/jobs/{}/cancel", number), write_json_line(body));
+  const auto answer = client_.post(fmt::format("/jobs/{}/cancel", number), write_json_line(body));
   if (!answer.ok()) return answer.error();
   return {};
 }
 
 Result<std::string> HttpJobServer::output(std::uint64_t number, std::int64_t attempt) {
-  serve::Target target = target_of(fmt::format("/v1/jobs/{}/logs", number));
+  serve::Target target = target_of(fmt::format("/jobs/{}/logs", number));
   target.query.emplace_back("task", "0");
   target.query.emplace_back("attempt", std::to_string(attempt));
   Result<serve::HttpResponse> response = client_.get(target);

@@ -11,9 +11,10 @@ namespace weft::cli {
 
 class HttpJobServer final : public pipeline::JobServer {
  public:
-  // `step_engine`: of the steps that are submitted to it, for a server with two engines.
-  HttpJobServer(Context& context, std::string socket, std::string step_engine = {})
-      : client_(context, std::move(socket)), step_engine_(std::move(step_engine)) {}
+  // `server`: its URL, the name of a context, or the path of its socket. `step_engine`: of the steps that are submitted
+  // to it, for a server with two engines.
+  HttpJobServer(Context& context, const std::string& server, std::string step_engine = {})
+      : client_(context, server), step_engine_(std::move(step_engine)) {}
 
   // "slurm", "kubernetes", "slurm and kubernetes", "local": what the server runs jobs with.
   [[nodiscard]] Result<std::string> engine() const;

@@ -56,17 +56,28 @@ Servers connect(Context& context, const RunState& state) {
   return servers;
 }
 
-// --on ENGINE=SOCKET; false after a usage error.
+// What a run records of a server: its URL, which finds the context with its login again, or the path of its socket.
+Result<std::string> reference_of(const Result<ServerEndpoint>& server) {
+  if (!server.ok()) return server.error();
+  return server->is_remote() ? server->url : absolute_path(server->socket);
+}
+
+// --on ENGINE=SERVER; false after a usage error.
 bool read_servers(Context& context, std::map<StepEngine, std::string>& sockets) {
   for (const std::string& word : context.arguments().values("on")) {
     const std::size_t at = word.find('=');
     const std::optional<StepEngine> engine = pipeline::find_engine(std::string_view(word).substr(0, at));
     if (!engine || at == std::string::npos || at + 1 == word.size()) {
-      context.usage_error(fmt::format("--on {} is not ENGINE=SOCKET", in_backticks(word)),
+      context.usage_error(fmt::format("--on {} is not ENGINE=SERVER", in_backticks(word)),
                           {"--on slurm=/run/weft/slurm.sock; engines are kubernetes, slurm and local"});
       return false;
     }
-    sockets[*engine] = absolute_path(word.substr(at + 1));
+    const Result<std::string> server = reference_of(find_server(context, word.substr(at + 1)));
+    if (!server.ok()) {
+      context.usage_error(fmt::format("--on {}: {}", in_backticks(word), server.error().text()));
+      return false;
+    }
+    sockets[*engine] = *server;
   }
   return true;
 }
@@ -77,7 +88,10 @@ Status choose_servers(Context& context, const Pipeline& pipeline, RunState& stat
   for (const pipeline::Step& step : pipeline.steps) {
     if (state.sockets.contains(step.engine)) continue;
     const auto named = given.find(step.engine);
-    const std::string socket = named != given.end() ? named->second : absolute_path(ServerClient(context).socket());
+    const Result<std::string> server =
+        named != given.end() ? Result<std::string>(named->second) : reference_of(find_server(context));
+    if (!server.ok()) return server.error();
+    const std::string& socket = *server;
     const Result<std::string> engine = HttpJobServer(context, socket).engine();
     if (!engine.ok()) return engine.error();
     // Without --on, one server takes all steps whose engine follows from their GPUs.
@@ -85,7 +99,7 @@ Status choose_servers(Context& context, const Pipeline& pipeline, RunState& stat
     if (must_match && engine->find(to_text(step.engine)) == std::string::npos) {
       return Error{
           ErrorCode::refused,
-          fmt::format("step {} needs a server with engine {}, but this one has {}; name one with --on {}=SOCKET",
+          fmt::format("step {} needs a server with engine {}, but this one has {}; name one with --on {}=SERVER",
                       step.name, to_text(step.engine), *engine, to_text(step.engine)),
           socket};
     }
@@ -273,7 +287,7 @@ Command run_command() {
   Command command;
   command.name = "pipeline run";
   command.summary = "Run a pipeline: CPU steps on Kubernetes, GPU steps on Slurm";
-  command.usage = "FILE [--on ENGINE=SOCKET]... [OPTIONS]";
+  command.usage = "FILE [--on ENGINE=SERVER]... [OPTIONS]";
   command.description = {
       "FILE is a weft pipeline file or an Argo-style Workflow. Each step becomes a job of a `weft serve`: steps with "
       "GPUs on the server with engine slurm, others on the one with engine kubernetes, unless a step names its engine. "
@@ -286,18 +300,17 @@ Command run_command() {
        "CPU steps on one server, GPU steps on the other"},
       {"weft pipeline run nightly.yaml --set dataset=/data/b", "With another value of a parameter"}};
   command.arguments = {file_argument()};
-  command.options = {
-      {.name = "on",
-       .value = "ENGINE=SOCKET",
-       .help = "server for steps of an engine (kubernetes, slurm, local), by its socket",
-       .fallback = "that of --socket",
-       .repeatable = true},
-      {.name = "set", .value = "KEY=VALUE", .help = "value of a parameter", .repeatable = true},
-      {.name = "account", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
-      {.name = "directory", .value = "DIR", .help = "working directory of the jobs", .fallback = "the current one"},
-      state_option(),
-      socket_option(),
-      output_option()};
+  command.options = with_server_options(
+      {{.name = "on",
+        .value = "ENGINE=SERVER",
+        .help = "server for steps of an engine (kubernetes, slurm, local): a context, URL or socket",
+        .fallback = "that of --server",
+        .repeatable = true},
+       {.name = "set", .value = "KEY=VALUE", .help = "value of a parameter", .repeatable = true},
+       {.name = "account", .value = "NAME", .help = "tenant to charge", .fallback = "the file's"},
+       {.name = "directory", .value = "DIR", .help = "working directory of the jobs", .fallback = "the current one"},
+       state_option(),
+       output_option()});
   command.run = run_run;
   return command;
 }

@@ -29,6 +29,7 @@ class Selection {
     if (word == "switches") return take_role(word, Role::network_switch);
     if (word == "pdus") return take_role(word, Role::pdu);
     if (word == "chassis") return take_role(word, Role::chassis);
+    if (word == "rack:") return Error{ErrorCode::invalid_input, "`rack:` needs the name of a rack", {}};
     if (word.starts_with("rack:"))
       return take_where(word, [&](const Target& target) { return target.rack == word.substr(5); });
     if (word.starts_with("@")) return take_group(word.substr(1));
@@ -59,6 +60,8 @@ class Selection {
     return take_where(word, [role](const Target& target) { return target.role == role; });
   }
   Status take_group(std::string_view group) {
+    // Devices without a group or fabric have an empty one, which must not be selected by an empty variable of a script.
+    if (group.empty()) return Error{ErrorCode::invalid_input, "`@` needs the name of a pool or group", {}};
     Status taken = take_where(group, [&](const Target& target) {
       return target.group == group || (group == "control" && target.control) || target.fabric == group;
     });

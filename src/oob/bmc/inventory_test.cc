@@ -106,6 +106,8 @@ TEST_F(InventoryTest, UnknownNamesAreReported) {
   EXPECT_THAT(inventory.select("trian001").error().message, HasSubstr("did you mean `train001`"));
   EXPECT_THAT(inventory.select("@trian").error().message, HasSubstr("did you mean `train`"));
   EXPECT_FALSE(inventory.select("rack:nowhere").ok());
+  EXPECT_THAT(inventory.select("@").error().message, HasSubstr("needs the name of a pool"));
+  EXPECT_THAT(inventory.select("train001,rack:").error().message, HasSubstr("needs the name of a rack"));
   EXPECT_FALSE(inventory.select("train[001-").ok());
   EXPECT_FALSE(inventory.select("").ok());
   EXPECT_FALSE(inventory.select(" , ").ok());

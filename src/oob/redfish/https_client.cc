@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "lazy/curl.h"
 #include "lazy/ssl.h"
@@ -35,15 +36,6 @@ bool is_host(std::string_view host) {
 std::string authority_of(const Endpoint& endpoint) {
   const bool six = endpoint.host.find(':') != std::string::npos;
   return fmt::format(fmt::runtime(six ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.real_port());
-}
-
-std::string base64(std::string_view text) {
-  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(text.data()),
-                      static_cast<int>(text.size()));
-  out.resize(static_cast<std::size_t>(length));
-  return out;
 }
 
 void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
@@ -127,7 +119,7 @@ void add_headers(Transfer& transfer) {
     add_header(transfer, "X-Auth-Token: " + request.login->token.reveal());
   } else if (!request.login->user.empty()) {
     std::string pair = request.login->user + ":" + request.login->password.reveal();
-    std::string encoded = base64(pair);
+    std::string encoded = encode_base64(pair);
     add_header(transfer, "Authorization: Basic " + encoded);
     wipe(pair);
     wipe(encoded);

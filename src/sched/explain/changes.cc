@@ -115,7 +115,11 @@ class ChangeSearch {
     bool told = false;  // others, to free resources
     for (const Preempt& preempt : decisions.preempts) {
       if (preempt.by != id) continue;
-      change.victims.push_back(preempt.victim);
+      if (options_.audience.sees(scheduler_.record(preempt.victim).job)) {
+        change.victims.push_back(preempt.victim);
+      } else {
+        change.foreign_victims = true;
+      }
       told = true;
     }
     if (what_if.record(id).phase == JobPhase::running) {
@@ -375,12 +379,19 @@ void ChangeSearch::quota_change() {
   };
   if (const auto borrow = least(policy.borrow, [&](const Amounts& b) { return admitted(policy.quota, b); })) {
     std::string lenders;
+    bool foreign = false;
     for (const TenantId other : scheduler_.tenants().cohort_of(tenant)) {
       const Amounts& quota = scheduler_.tenants().policy(other).quota;
       const Amounts& used = scheduler_.tenants().used(other);
       if (other == tenant || quota.gpu_milli <= used.gpu_milli) continue;
-      lenders += (lenders.empty() ? "lent by " : ", ") + scheduler_.tenants().policy(other).name;
+      const std::string& name = scheduler_.tenants().policy(other).name;
+      if (options_.audience.sees_tenant && !options_.audience.sees_tenant(name)) {
+        foreign = true;
+        continue;
+      }
+      lenders += (lenders.empty() ? "lent by " : ", ") + name;
     }
+    if (foreign) lenders += lenders.empty() ? "lent by other tenants" : ", other tenants";
     if (list("borrowing limit of tenant " + job_.tenant, policy.borrow, *borrow, {tenant, policy.quota, *borrow},
              lenders)) {
       return;
@@ -459,7 +470,7 @@ void ChangeSearch::nodes_change() {
   }
 }
 
-// The smallest running job whose end would let it start.
+// The smallest running job whose end would let it start. Of jobs that the audience must not see, none is proposed.
 void ChangeSearch::end_change() {
   if (as_is_.reason == Reason::impossible || as_is_.reason == Reason::held) return;
   const State& state = scheduler_.state();
@@ -475,7 +486,7 @@ void ChangeSearch::end_change() {
   std::vector<Held> candidates;
   for (const JobId id : scheduler_.running()) {
     const JobRecord& record = scheduler_.record(id);
-    if (record.phase != JobPhase::running) continue;
+    if (record.phase != JobPhase::running || !options_.audience.sees(record.job)) continue;
     if (quota && record.tenant != scheduler_.record(as_is_.job).tenant && record.charge == Charge::guaranteed) continue;
     // A node that gets resources back fits at most `most` more tasks.
     if (std::int64_t{record.running_tasks()} * fits.most < missing) continue;
@@ -563,6 +574,8 @@ void ChangeSearch::priority_change() {
   if (change.victims.size() > 4) {
     change.note = fmt::format("preempts {} jobs with {} GPUs", change.victims.size(), text_of_gpus(lost));
   }
+  if (change.foreign_victims)
+    change.note += fmt::format("{}{}", change.note.empty() ? "preempts " : ", and ", kForeignJobs);
 }
 
 }  // namespace

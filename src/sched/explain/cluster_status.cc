@@ -64,6 +64,8 @@ ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const Statu
   status.waiting = static_cast<std::uint32_t>(queue.size());
   for (const JobId id : queue) {
     const JobRecord& record = scheduler.record(id);
+    if (!options.audience.sees(record.job)) continue;
+    ++status.queued;
     const Waiting waiting = scheduler.why(id, now);
     ReasonCount& count = reasons[waiting.reason];
     count.reason = waiting.reason;
@@ -77,8 +79,8 @@ ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const Statu
     QueueEntry entry;
     entry.job = id;
     entry.reason = waiting.reason;
-    entry.sentence = reason_sentence(scheduler, waiting, now);
-    entry.waits_on = blockers_of(scheduler, waiting, now, options.most_blockers);
+    entry.sentence = reason_sentence(scheduler, waiting, now, options.audience);
+    entry.waits_on = blockers_of(scheduler, waiting, now, options.most_blockers, options.audience);
     const Reservation* plan = scheduler.reservation_of(id);
     if (const auto start = starts.find(id); start != starts.end()) {
       entry.expected = start->second;
@@ -94,6 +96,9 @@ ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const Statu
     status.queue.push_back(std::move(entry));
   }
   for (auto& [reason, count] : reasons) status.reasons.push_back(count);
+  if (options.audience.sees_tenant) {
+    std::erase_if(status.tenants, [&](const TenantStatus& row) { return !options.audience.sees_tenant(row.name); });
+  }
   std::stable_sort(status.tenants.begin(), status.tenants.end(),
                    [](const TenantStatus& a, const TenantStatus& b) { return a.name < b.name; });
   return status;

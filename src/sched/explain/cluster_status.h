@@ -51,12 +51,15 @@ struct ClusterStatus {
   std::vector<ReasonCount> reasons;   // in the order of Reason
   std::vector<TenantStatus> tenants;  // by name
   std::vector<QueueEntry> queue;      // in queue order, truncated
+  std::uint32_t queued = 0;           // before it was truncated: without what the audience must not see
 };
 
 struct StatusOptions {
   std::size_t most_queue = 20;
   std::size_t most_blockers = 3;
   std::uint32_t most_events = 2'000;  // forecast limit for the starts of the queue
+  // The queue, the reasons and the tenants are those that it sees; the other figures are of the whole cluster.
+  Audience audience{};
 };
 
 [[nodiscard]] ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const StatusOptions& options = {});

@@ -105,14 +105,14 @@ const Reservation* first_other(const Scheduler& scheduler, JobId id, Moment unti
   return nullptr;
 }
 
-std::string order_sentence(const Scheduler& scheduler, JobId id, Moment now) {
+std::string order_sentence(const Scheduler& scheduler, JobId id, Moment now, const Audience& audience) {
   const std::vector<JobId> first = scheduler.queue(now, 1);
-  const std::string name = first.empty() || first[0] == id ? "" : scheduler.record(first[0]).job.name;
+  const std::string name = first.empty() || first[0] == id ? "" : name_job(scheduler.record(first[0]).job, audience);
   if (scheduler.policy().backfill == Backfill::none && !name.empty()) {
-    return "fits now; strict queue order keeps it behind job " + name;
+    return "fits now; strict queue order keeps it behind " + name;
   }
   return fmt::format("fits now; it is not among the {} jobs that backfill tries after the first blocked job{}",
-                     scheduler.policy().backfill_depth, name.empty() ? "" : ", job " + name);
+                     scheduler.policy().backfill_depth, name.empty() ? "" : ", " + name);
 }
 
 std::string preference_sentence(const JobRecord& record, Moment now) {
@@ -151,6 +151,25 @@ std::vector<Blocker> running_that(const Scheduler& scheduler, const Keep& keep) 
                         record.phase == JobPhase::stopping ? record.stops_by : record.ends(), false});
   }
   return blockers;
+}
+
+// Leaves the `most` first ones, with one entry for all that the audience must not see: their number and order would
+// tell how much others run.
+std::vector<Blocker> limit_to(const Scheduler& scheduler, std::vector<Blocker> all, std::size_t most,
+                              const Audience& audience) {
+  std::vector<Blocker> shown;
+  bool foreign = false;
+  bool waiting = false;
+  for (Blocker& blocker : all) {
+    if (!audience.sees(scheduler.record(*blocker.job).job)) {
+      foreign = true;
+      waiting = blocker.waiting;
+    } else if (shown.size() < most) {
+      shown.push_back(blocker);
+    }
+  }
+  if (foreign) shown.push_back({std::nullopt, 0, kNever, waiting});
+  return shown;
 }
 
 bool sooner(const Blocker& a, const Blocker& b) { return a.ends != b.ends ? a.ends < b.ends : a.job < b.job; }
@@ -200,7 +219,11 @@ std::string text_of_wait(Moment at, Moment now) {
   return at <= now ? "now" : "in " + text_of_duration(at - now);
 }
 
-std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, Moment now) {
+std::string name_job(const Job& job, const Audience& audience) {
+  return audience.sees(job) ? "job " + job.name : std::string(kForeignJob);
+}
+
+std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, Moment now, const Audience& audience) {
   const JobRecord& record = scheduler.record(waiting.job);
   const Job& job = record.job;
   switch (waiting.reason) {
@@ -240,18 +263,21 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
     case Reason::reserved: {
       const Reservation* plan = first_other(scheduler, waiting.job, now + job.limit);
       if (plan == nullptr) return "fits now, but would delay a job ahead of it";
-      return fmt::format("fits now, but would delay job {}, which has a reservation to start {}",
-                         scheduler.record(plan->job).job.name, text_of_wait(plan->start, now));
+      const Job& delayed = scheduler.record(plan->job).job;
+      return fmt::format("fits now, but would delay {}, which has a reservation{}", name_job(delayed, audience),
+                         audience.sees(delayed) ? " to start " + text_of_wait(plan->start, now) : "");
     }
     case Reason::order:
-      return order_sentence(scheduler, waiting.job, now);
+      return order_sentence(scheduler, waiting.job, now, audience);
     case Reason::preempting:
       return "preemption is under way: jobs of lower rank are being stopped";
   }
   return "?";
 }
 
-std::vector<Blocker> blockers_of(const Scheduler& scheduler, const Waiting& waiting, Moment now, std::size_t most) {
+namespace {
+
+std::vector<Blocker> all_blockers(const Scheduler& scheduler, const Waiting& waiting, Moment now) {
   const JobId id = waiting.job;
   const JobRecord& record = scheduler.record(id);
   std::vector<Blocker> blockers;
@@ -293,8 +319,14 @@ std::vector<Blocker> blockers_of(const Scheduler& scheduler, const Waiting& wait
     default:
       break;
   }
-  if (blockers.size() > most) blockers.resize(most);
   return blockers;
+}
+
+}  // namespace
+
+std::vector<Blocker> blockers_of(const Scheduler& scheduler, const Waiting& waiting, Moment now, std::size_t most,
+                                 const Audience& audience) {
+  return limit_to(scheduler, all_blockers(scheduler, waiting, now), most, audience);
 }
 
 Foreseen foresee(Scheduler& what_if, JobId id, Moment now, const ExplainOptions& options, Decisions decided) {
@@ -322,7 +354,9 @@ Foreseen foresee(Scheduler& what_if, JobId id, Moment now, const ExplainOptions&
 
 namespace {
 
-void find_start(const Scheduler& scheduler, const ExplainOptions& options, Explanation& result) {
+// `blockers`: all of them.
+void find_start(const Scheduler& scheduler, const ExplainOptions& options, Explanation& result,
+                std::vector<Blocker>& blockers) {
   if (result.reason == Reason::impossible || result.reason == Reason::malformed) return;
   const Reservation* plan = scheduler.reservation_of(result.job);
   if (plan != nullptr &&
@@ -345,22 +379,24 @@ void find_start(const Scheduler& scheduler, const ExplainOptions& options, Expla
       holders_on(scheduler, started.placement.slots, started.job.task.gpus > 0, foreseen.start);
   if (found.empty()) return;
   std::sort(found.begin(), found.end(), later);
-  if (found.size() > options.most_blockers) found.resize(options.most_blockers);
-  result.blockers = std::move(found);
+  blockers = std::move(found);
 }
 
-std::string start_text(const Scheduler& scheduler, const Explanation& result) {
+std::string start_text(const Scheduler& scheduler, const Explanation& result, const std::vector<Blocker>& blockers,
+                       const Audience& audience) {
   switch (result.known) {
     case Known::planned:
     case Known::forecast: {
-      const Blocker* last = nullptr;
-      for (const Blocker& blocker : result.blockers) {
-        if (!blocker.waiting && blocker.ends == result.expected) last = &blocker;
+      const Job* last = nullptr;
+      for (const Blocker& blocker : blockers) {
+        if (blocker.waiting || blocker.ends != result.expected) continue;
+        const Job& job = scheduler.record(*blocker.job).job;
+        if (last == nullptr || audience.sees(job)) last = &job;
       }
       return fmt::format(
           "; starts {}{}{}", text_of_wait(result.expected, result.now),
           result.known == Known::planned ? " as planned" : " if all running jobs run until their time limits",
-          last == nullptr ? "" : ", when job " + scheduler.record(last->job).job.name + " ends");
+          last == nullptr ? "" : ", when " + name_job(*last, audience) + " ends");
     }
     case Known::never:
       return "; no end of a running job would start it";
@@ -380,11 +416,14 @@ Explanation explain(const Scheduler& scheduler, JobId id, Moment now, const Expl
   result.now = now;
   const Waiting waiting = scheduler.why(id, now);
   result.reason = waiting.reason;
-  result.sentence = reason_sentence(scheduler, waiting, now);
+  result.sentence = reason_sentence(scheduler, waiting, now, options.audience);
   if (waiting.reason == Reason::none) return result;
-  result.blockers = blockers_of(scheduler, waiting, now, options.most_blockers);
-  find_start(scheduler, options, result);
-  if (waiting.reason != Reason::impossible) result.sentence += start_text(scheduler, result);
+  std::vector<Blocker> blockers = all_blockers(scheduler, waiting, now);
+  find_start(scheduler, options, result, blockers);
+  if (options.audience.is_everyone() && blockers.size() > options.most_blockers) blockers.resize(options.most_blockers);
+  if (waiting.reason != Reason::impossible)
+    result.sentence += start_text(scheduler, result, blockers, options.audience);
+  result.blockers = limit_to(scheduler, std::move(blockers), options.most_blockers, options.audience);
   if (options.most_changes > 0) result.changes = smallest_changes(scheduler, result, options, result.tried);
   return result;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,17 @@
 #include "sched/explain/forecast.h"
 
 namespace weft::sched {
+
+// Whose jobs an explanation may name. Of the others it says that they exist, and nothing that tells one from another:
+// no name, tenant, number of them, GPUs or end. Texts and lists are made for the audience; nothing is removed later.
+struct Audience {
+  std::function<bool(const Job&)> sees_job;                  // none: all
+  std::function<bool(std::string_view tenant)> sees_tenant;  // likewise
+  [[nodiscard]] bool is_everyone() const { return !sees_job && !sees_tenant; }
+  [[nodiscard]] bool sees(const Job& job) const { return !sees_job || sees_job(job); }
+};
+inline constexpr std::string_view kForeignJob = "a job of another tenant";
+inline constexpr std::string_view kForeignJobs = "a job of another tenant, or several";
 
 enum class ChangeKind : std::uint8_t {
   no_preference,  // do not wait for the preferred domain
@@ -49,8 +61,9 @@ struct Change {
   std::string note;  // who else is affected: the victims, the lenders
   Moment starts = kNever;
   bool planned = false;        // `starts` is from a reservation; otherwise the start was simulated
-  std::vector<JobId> victims;  // jobs that are preempted for it
-  double size = 0;             // effort of the change; for sorting
+  std::vector<JobId> victims;  // jobs that are preempted for it; those of the audience
+  bool foreign_victims = false;
+  double size = 0;  // effort of the change; for sorting
   // The change to the scheduler.
   std::optional<Job> job;
   std::vector<NodeId> nodes;
@@ -61,9 +74,10 @@ struct Change {
 // Applies the change to a what-if.
 void apply(const Change& change, JobId id, Scheduler& what_if, Moment now);
 
-// A running job that holds resources the job waits for, or a waiting one ahead of it.
+// A running job that holds resources the job waits for, or a waiting one ahead of it. All that the audience must not
+// see are one entry without a job.
 struct Blocker {
-  JobId job{};
+  std::optional<JobId> job;
   std::int64_t gpu_milli = 0;  // of the wanted resources; its whole request if it is waiting itself
   Moment ends = kNever;        // by its limit; the start of its reservation if it is waiting itself
   bool waiting = false;
@@ -97,6 +111,7 @@ struct ExplainOptions {
   std::uint32_t most_events = 2'000;  // forecast limit without a reservation; 0: no forecast
   // A reservation is verified by a forecast if that takes at most this many events; otherwise it is used as is.
   std::uint32_t most_planned_events = 50;
+  Audience audience{};
 };
 
 // The start of a waiting job in `what_if` after a decide(now) that returned `decided`: by forecast, or from its
@@ -111,9 +126,12 @@ struct Foreseen {
 // A job that is not waiting gets Reason::none and an empty list.
 [[nodiscard]] Explanation explain(const Scheduler& scheduler, JobId id, Moment now, const ExplainOptions& options = {});
 // The reason in one short sentence, without what-ifs.
-[[nodiscard]] std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, Moment now);
+[[nodiscard]] std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, Moment now,
+                                          const Audience& audience = {});
 [[nodiscard]] std::vector<Blocker> blockers_of(const Scheduler& scheduler, const Waiting& waiting, Moment now,
-                                               std::size_t most);
+                                               std::size_t most, const Audience& audience = {});
+// "job train", or what the audience may know of it.
+[[nodiscard]] std::string name_job(const Job& job, const Audience& audience);
 // The search of explain/changes.cc. `expected`: its start without any change.
 [[nodiscard]] std::vector<Change> smallest_changes(const Scheduler& scheduler, const Explanation& as_is,
                                                    const ExplainOptions& options, std::uint32_t& tried);

@@ -13,7 +13,9 @@
 namespace weft::sched {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::shared_ptr<const Machine> machine_of(std::int32_t nodes) {
   PlainMachine plain;
@@ -64,6 +66,48 @@ TEST(Explain, SevenNodesInsteadOfEight) {
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(end->ended, small);
   EXPECT_EQ(&why.changes[0], tasks) << "the least that is asked comes first";
+}
+
+// The same for a reader who may not see the job that runs: nothing tells which it is, or how many there are.
+TEST(Explain, AnAudienceThatSeesOneTenant) {
+  Scheduler scheduler(machine_of(8), {});
+  Job secret = job_of("secret", 1, 8, 1'000);
+  secret.tenant = "mallory";
+  (void)scheduler.submit(secret, {});
+  (void)scheduler.submit(secret, {});
+  (void)scheduler.decide({});
+  const JobId big = scheduler.submit(job_of("big", 8, 8, 100), {});
+  (void)scheduler.decide({});
+  ExplainOptions options;
+  options.audience = {[](const Job& job) { return job.tenant == "ann"; },
+                      [](std::string_view tenant) { return tenant == "ann"; }};
+  const Explanation why = explain(scheduler, big, {}, options);
+  EXPECT_EQ(why.expected.count(), seconds(1'000).count());
+  EXPECT_THAT(why.sentence, HasSubstr("when a job of another tenant ends"));
+  ASSERT_EQ(why.blockers.size(), 1U);
+  EXPECT_EQ(why.blockers[0].job, std::nullopt);
+  EXPECT_EQ(why.blockers[0].gpu_milli, 0);
+  EXPECT_EQ(find(why, ChangeKind::job_ends), nullptr);
+  const Change* priority = find(why, ChangeKind::priority);
+  EXPECT_TRUE(priority == nullptr || (priority->victims.empty() && priority->foreign_victims));
+  const std::string page = write(explanation_view(scheduler, why), {OutputFormat::json});
+  EXPECT_THAT(page, HasSubstr("a job of another tenant, or several"));
+  EXPECT_THAT(page, Not(AnyOf(HasSubstr("secret"), HasSubstr("mallory"))));
+
+  StatusOptions of_status;
+  of_status.audience = options.audience;
+  Job later = secret;
+  later.tasks = 8;
+  later.priority = 9;
+  (void)scheduler.submit(later, {});
+  (void)scheduler.decide({});
+  const ClusterStatus status = cluster_status(scheduler, {}, of_status);
+  EXPECT_EQ(status.running, 2U);
+  EXPECT_EQ(status.waiting, 2U) << "totals of the cluster";
+  EXPECT_EQ(status.queued, 1U);
+  EXPECT_EQ(status.queue.size(), 1U);
+  ASSERT_EQ(status.tenants.size(), 1U);
+  EXPECT_EQ(status.tenants[0].name, "ann");
 }
 
 TEST(Explain, DownRackAndTooTightDomain) {

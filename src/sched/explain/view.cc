@@ -47,7 +47,11 @@ TableSection blockers_table(const Scheduler& scheduler, const std::vector<Blocke
   table.columns = {
       {"job", "Job"}, {"tenant", "Tenant"}, {"state", "State"}, {"gpus", "GPUs", kRight}, {"until_s", "Until", kRight}};
   for (const Blocker& blocker : blockers) {
-    const Job& job = scheduler.record(blocker.job).job;
+    if (!blocker.job) {
+      table.rows.push_back({kForeignJobs, Cell(), blocker.waiting ? "queued ahead" : "running", Cell(), Cell()});
+      continue;
+    }
+    const Job& job = scheduler.record(*blocker.job).job;
     table.rows.push_back({job.name, job.tenant, blocker.waiting ? "queued ahead" : "running",
                           gpus_cell(blocker.gpu_milli), moment_cell(blocker.ends, time)});
   }
@@ -66,7 +70,7 @@ TableSection changes_table(const Explanation& explanation, const ViewTime& time)
                    {"planned", "Planned", Column::Align::left, true}};
   for (const Change& change : explanation.changes) {
     table.rows.push_back({to_text(change.kind), change.what, change.from, change.to, moment_cell(change.starts, time),
-                          change.note, static_cast<std::int64_t>(change.victims.size()), change.planned});
+                          change.note, change.foreign_victims ? Cell() : Cell(change.victims.size()), change.planned});
   }
   return table;
 }
@@ -86,7 +90,10 @@ std::vector<Cell> score_row(const std::string& how, const PlacementScore& score)
 
 std::string blocker_names(const Scheduler& scheduler, const std::vector<Blocker>& blockers) {
   std::string names;
-  for (const Blocker& blocker : blockers) names += (names.empty() ? "" : ", ") + scheduler.record(blocker.job).job.name;
+  for (const Blocker& blocker : blockers) {
+    names += names.empty() ? "" : ", ";
+    names += blocker.job ? scheduler.record(*blocker.job).job.name : std::string(kForeignJobs);
+  }
   return names;
 }
 
@@ -222,8 +229,8 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status, Ti
                           blocker_names(scheduler, entry.waits_on)});
   }
   document.sections.emplace_back(std::move(queue));
-  if (status.waiting > status.queue.size()) {
-    document.notes.push_back(fmt::format("{} more jobs are waiting.", status.waiting - status.queue.size()));
+  if (status.queued > status.queue.size()) {
+    document.notes.push_back(fmt::format("{} more jobs are waiting.", status.queued - status.queue.size()));
   }
   return document;
 }

@@ -12,6 +12,7 @@
 #include "control/lease_phase.h"
 #include "control/stages.h"
 #include "control/transitions.h"
+#include "serve/api/views.h"
 
 namespace weft::serve {
 
@@ -104,6 +105,8 @@ std::string with_text(std::string sentence, const std::string& text) {
   return sentence;
 }
 
+std::string by_user(const Record& record) { return record.user.empty() ? std::string() : " by " + record.user; }
+
 std::string job_sentence(const Record& record, const sched::Machine& machine) {
   const std::string_view code = code_name(record);
   switch (record.kind) {
@@ -168,11 +171,11 @@ std::string node_sentence(const Record& record) {
     case RecordKind::node_health:
       return with_text(std::string(code), record.text);
     case RecordKind::node_drain:
-      return with_text(fmt::format("drained by {}", record.user), record.text);
+      return with_text("drained" + by_user(record), record.text);
     case RecordKind::node_resume:
-      return with_text(fmt::format("resumed by {}", record.user), record.text);
+      return with_text("resumed" + by_user(record), record.text);
     case RecordKind::node_off:
-      return with_text(fmt::format("off, as verified by {}", record.user), record.text);
+      return with_text("off, as verified" + (record.user.empty() ? " by a person" : by_user(record)), record.text);
     case RecordKind::cordon_seen:
       return with_text(std::string(code), record.text);
     case RecordKind::cordon_removed:
@@ -206,7 +209,67 @@ std::string proposal_sentence(const Record& record, const sched::Machine& machin
   return with_text(record.kind == RecordKind::stage_proposed ? what : "no longer " + what, record.text);
 }
 
+// What a follower who does not see everything gets of records that belong to no job.
+enum class Openness : std::uint8_t {
+  hidden,   // nothing
+  reduced,  // without the texts
+  tenant    // if it sees the tenant
+};
+
+Openness openness_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::node_boot:
+    case RecordKind::node_health:
+    case RecordKind::node_drain:
+    case RecordKind::node_resume:
+    case RecordKind::node_off:
+    case RecordKind::cordon_seen:
+    case RecordKind::cordon_removed:
+    case RecordKind::session_opened:
+    case RecordKind::session_step:
+    case RecordKind::session_closed:
+    case RecordKind::breaker:
+    case RecordKind::format:
+    case RecordKind::reservation_made:
+    case RecordKind::reservation_ended:
+    case RecordKind::lease_granted:
+    case RecordKind::lease_step:
+    case RecordKind::lease_move:
+    case RecordKind::lease_policy:
+      return Openness::reduced;
+    case RecordKind::tenant_use:
+      return Openness::tenant;
+    default:  // kinds of jobs, outcomes of operations (of whose job is not known), advice to operators, and new kinds
+      return Openness::hidden;
+  }
+}
+
 }  // namespace
+
+bool may_see_event(const Record& record, const control::ControlState& state, const access::Access& access) {
+  if (access.sees_everything()) return true;
+  if (record.job != 0) return find_visible(state, access, record.job).exists();
+  switch (openness_of(record.kind)) {
+    case Openness::hidden:
+      return false;
+    case Openness::reduced:
+      return access.has_any_role();
+    case Openness::tenant:
+      break;
+  }
+  return access.sees_tenant(record.user);
+}
+
+Record reduce_record(Record record, const access::Access& access) {
+  if (access.sees_everything() || record.job != 0 || record.kind == RecordKind::tenant_use) return record;
+  const bool is_reservation =
+      record.kind == RecordKind::reservation_made || record.kind == RecordKind::reservation_ended;
+  record.user.clear();
+  record.text.clear();
+  record.note.clear();
+  if (!is_reservation) record.key.clear();  // of a reservation: its name
+  return record;
+}
 
 std::string event_sentence(const Record& record, const sched::Machine& machine) {
   if (record.job != 0) return fmt::format("job {}: {}", record.job, job_sentence(record, machine));
@@ -222,8 +285,9 @@ std::string event_sentence(const Record& record, const sched::Machine& machine) 
         record.text);
   }
   if (record.kind == RecordKind::reservation_ended) {
-    return fmt::format("maintenance {} is {}", record.key,
-                       record.user.empty() ? std::string("over") : "removed by " + record.user);
+    return with_text(fmt::format("maintenance {} is {}", record.key,
+                                 record.user.empty() ? std::string("over") : "removed by " + record.user),
+                     record.text);
   }
   if (record.kind == RecordKind::outcome) return fmt::format("operation {} {}", record.operation, code_name(record));
   return replace_all(std::string(to_text(record.kind)), "_", " ");

@@ -34,6 +34,20 @@ TEST(EventView, NamesInsteadOfNumbers) {
             R"("text": "job 7: attempt 2 exited on gpu-002 with status 137: killed by signal 9"})");
 }
 
+TEST(EventView, ARemovedReservationHasItsReason) {
+  Record record;
+  record.kind = RecordKind::reservation_ended;
+  record.key = "dimm";
+  EXPECT_EQ(event_sentence(record, machine()), "maintenance dimm is over");
+  record.user = "bob";
+  EXPECT_EQ(event_sentence(record, machine()), "maintenance dimm is removed by bob");
+  record.text = "the DIMM is fine";
+  EXPECT_EQ(event_sentence(record, machine()), "maintenance dimm is removed by bob: the DIMM is fine");
+  EXPECT_EQ(event_sentence(reduce_record(record, access::Access("eve", {{access::Role::user, "team"}})), machine()),
+            "maintenance dimm is over")
+      << "who does not see everything";
+}
+
 // Records of every kind yield a sentence that is more than the kind's name.
 TEST(EventView, EveryKindHasASentence) {
   for (std::uint8_t kind = 0; kind < control::kRecordKinds; ++kind) {

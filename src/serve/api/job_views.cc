@@ -163,7 +163,7 @@ FactsSection job_facts(const ViewContext& context, const Job& job) {
     facts.facts.push_back({"drill_result", "Its result", to_text(job.drill->result)});
   }
   if (job.current) add_attempt_facts(context, job, facts);
-  if (context.caller.may_change(job.user)) {  // a command line may contain secrets
+  if (context.access.may_change(spec.shape.tenant, job.user)) {  // a command line may contain secrets
     facts.facts.push_back({"command", "Command", command_text(spec.command)});
     facts.facts.push_back({"directory", "Directory", spec.directory});
     if (!spec.output.empty()) facts.facts.push_back({"output", "Output", spec.output});
@@ -224,6 +224,30 @@ Document plain_reason(const Job& job, std::string sentence) {
 
 }  // namespace
 
+bool is_visible(const Job& job, const access::Access& access) { return access.sees(job.spec->shape.tenant, job.user); }
+
+VisibleJob find_visible(const control::ControlState& state, const access::Access& access, control::JobNumber number) {
+  // For a number that was never given to a job, another job is looked up and compared, anywhere among all: what differs
+  // otherwise is whether the memory is in a cache of the processor, which the time shows.
+  static const std::string kNoUser = "-";
+  const control::JobNumber last = std::max<control::JobNumber>(1, state.last_job());
+  const control::JobNumber probe = number <= last ? number : 1 + (number * 0x9E3779B97F4A7C15U >> 20U) % last;
+  const Job* job = state.find_job(probe);
+  const EndedJob* ended = state.find_ended(probe);
+  const bool sees_job =
+      access.sees(job != nullptr ? job->spec->shape.tenant : kNoUser, job != nullptr ? job->user : kNoUser);
+  const bool sees_ended =
+      access.sees(ended != nullptr ? ended->tenant : kNoUser, ended != nullptr ? ended->user : kNoUser);
+  const bool exists = probe == number;
+  return {exists && sees_job ? job : nullptr, exists && sees_ended ? ended : nullptr};
+}
+
+sched::Audience audience_of(const access::Access& access) {
+  if (access.sees_everything()) return {};
+  return {[&access](const sched::Job& job) { return access.sees(job.tenant, job.user); },
+          [&access](std::string_view tenant) { return access.sees_tenant(tenant); }};
+}
+
 std::string utc_text(Moment at) { return format_utc_seconds(at.count() / 1'000'000); }
 
 Cell time_cell(Moment at, Moment now) {
@@ -246,13 +270,14 @@ Document jobs_view(const ViewContext& context, const JobFilter& filter) {
     return (filter.user.empty() || filter.user == user) && (filter.state.empty() || filter.state == shown);
   };
   for (const auto& [number, job] : state.jobs()) {
-    if (wanted(job.user, shown_state(job))) table.rows.push_back(job_row(context, job));
+    if (is_visible(job, context.access) && wanted(job.user, shown_state(job)))
+      table.rows.push_back(job_row(context, job));
   }
   std::size_t left = 0;
   if (filter.ended) {
     std::vector<const EndedJob*> ended;
     for (const EndedJob& job : state.ended()) {
-      if (wanted(job.user, to_text(job.state))) ended.push_back(&job);
+      if (context.access.sees(job.tenant, job.user) && wanted(job.user, to_text(job.state))) ended.push_back(&job);
     }
     std::sort(ended.begin(), ended.end(), [](const auto* a, const auto* b) { return a->number > b->number; });
     left = ended.size() - std::min(filter.limit, ended.size());
@@ -267,24 +292,21 @@ Document jobs_view(const ViewContext& context, const JobFilter& filter) {
 }
 
 std::optional<Document> job_view(const ViewContext& context, control::JobNumber number) {
-  const control::ControlState& state = context.controller.state();
-  if (const Job* job = state.find_job(number)) {
+  const auto [job, ended] = find_visible(context.controller.state(), context.access, number);
+  if (job != nullptr) {
     Document document;
     document.kind = "job";
     document.sections.emplace_back(job_facts(context, *job));
     if (job->current) document.sections.emplace_back(parts_table(context, *job->current));
     return document;
   }
-  const EndedJob* ended = state.find_ended(number);
   if (ended == nullptr) return std::nullopt;
   return ended_view(context, *ended);
 }
 
 std::optional<Document> why_view(const ViewContext& context, control::JobNumber number) {
-  const control::ControlState& state = context.controller.state();
-  const Job* job = state.find_job(number);
+  const auto [job, ended] = find_visible(context.controller.state(), context.access, number);
   if (job == nullptr) {
-    const EndedJob* ended = state.find_ended(number);
     if (ended == nullptr) return std::nullopt;
     return ended_view(context, *ended);
   }
@@ -297,8 +319,10 @@ std::optional<Document> why_view(const ViewContext& context, control::JobNumber 
   const std::optional<sched::JobId> id = context.controller.scheduler_id(number);
   if (!id) return plain_reason(*job, note_of(context, *job));
   if (job->state == JobState::queued) {
-    Document document =
-        sched::explanation_view(scheduler, sched::explain(scheduler, *id, context.now), sched::TimeOrigin::epoch);
+    sched::ExplainOptions options;
+    options.audience = audience_of(context.access);
+    Document document = sched::explanation_view(scheduler, sched::explain(scheduler, *id, context.now, options),
+                                                sched::TimeOrigin::epoch);
     document.kind = "job-why";
     return document;
   }

@@ -21,6 +21,36 @@ std::string shown_owner(const NodeLease& lease) {
   return lease.owner == lease::LeaseOwner::none ? std::string() : std::string(lease::to_text(lease.owner));
 }
 
+// For those who do not see everything: what the controller says about it may name jobs and processes.
+std::string phase_waits(const NodeLease& lease) {
+  switch (lease.phase) {
+    case control::LeasePhase::held:
+      return {};
+    case control::LeasePhase::none:
+      return "the first lease";
+    case control::LeasePhase::opening:
+      return "the gate to open";
+    case control::LeasePhase::cordon:
+      return "the engine to place no new work there";
+    case control::LeasePhase::drain:
+      return "the jobs there to end";
+    case control::LeasePhase::closing:
+      return "the gate to close";
+    case control::LeasePhase::witness:
+      break;
+  }
+  return "proof that nothing runs there";
+}
+
+std::string shown_waits(const ViewContext& context, NodeId id) {
+  if (context.access.sees_everything()) return context.controller.why_lease_waits(id);
+  return phase_waits(context.controller.state().node(id).lease);
+}
+
+std::string shown_advice(const ViewContext& context, NodeId id) {
+  return context.access.sees_everything() ? context.controller.lease_advice(id) : std::string();
+}
+
 }  // namespace
 
 Document leases_view(const ViewContext& context) {
@@ -35,7 +65,7 @@ Document leases_view(const ViewContext& context) {
     const NodeLease& lease = state.node(id).lease;
     table.rows.push_back({state.machine().node(id).name, shown_owner(lease), shown_phase(lease),
                           lease.since == sched::Moment() ? Cell() : time_cell(lease.since, context.now),
-                          context.controller.why_lease_waits(id), context.controller.lease_advice(id)});
+                          shown_waits(context, id), shown_advice(context, id)});
   }
   document.sections.emplace_back(std::move(table));
   return document;
@@ -58,13 +88,14 @@ Document lease_view(const ViewContext& context, NodeId id) {
     facts.facts.push_back({"asked", "Asked", time_cell(lease.asked, context.now)});
     facts.facts.push_back({"preempt", "Stops jobs of weft", lease.preempt});
   }
-  if (!lease.user.empty()) facts.facts.push_back({"user", "Asked by", lease.user});
-  if (!lease.reason.empty()) facts.facts.push_back({"reason", "Reason", lease.reason});
+  const bool all = context.access.sees_everything();
+  if (!lease.user.empty() && all) facts.facts.push_back({"user", "Asked by", lease.user});
+  if (!lease.reason.empty() && all) facts.facts.push_back({"reason", "Reason", lease.reason});
   if (lease.policy != lease::LeaseOwner::none)
     facts.facts.push_back({"schedule", "Schedule", lease::to_text(lease.policy)});
-  if (const std::string waits = context.controller.why_lease_waits(id); !waits.empty())
+  if (const std::string waits = shown_waits(context, id); !waits.empty())
     facts.facts.push_back({"waits", "Waits for", waits});
-  if (const std::string advice = context.controller.lease_advice(id); !advice.empty())
+  if (const std::string advice = shown_advice(context, id); !advice.empty())
     facts.facts.push_back({"advice", "What to do", advice});
   document.sections.emplace_back(std::move(facts));
   return document;

@@ -16,10 +16,24 @@ namespace {
 
 constexpr Column::Align kRight = Column::Align::right;
 
+std::vector<const control::Job*> visible_jobs(const ViewContext& context, NodeId id) {
+  std::vector<const control::Job*> jobs;
+  const control::ControlState& state = context.controller.state();
+  for (const control::JobNumber number : state.jobs_on(id)) {
+    const control::Job* job = state.find_job(number);
+    if (is_visible(*job, context.access)) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+control::Reader reader_of(const ViewContext& context) {
+  return context.access.sees_everything() ? control::Reader::operators : control::Reader::users;
+}
+
 std::string shown_state(const ViewContext& context, NodeId id) {
   const control::Node& node = context.controller.state().node(id);
   if (node.session) return fmt::format("repair ({})", to_text(node.session->step));
-  if (node.drained) return context.controller.state().jobs_on(id).empty() ? "drained" : "draining";
+  if (node.drained) return visible_jobs(context, id).empty() ? "drained" : "draining";
   if (!context.controller.is_usable(id)) return "out of service";
   return context.controller.scheduler().kept_aside(id) ? "spare" : "in service";
 }
@@ -28,14 +42,25 @@ std::string jobs_text(const ViewContext& context, NodeId id) {
   if (const auto* seen = find_observed_node(context, context.controller.state().machine().node(id).name))
     return observed_jobs_text(context, *seen);
   std::vector<std::string> jobs;
-  for (const control::JobNumber job : context.controller.state().jobs_on(id)) jobs.push_back(std::to_string(job));
+  for (const control::Job* job : visible_jobs(context, id)) jobs.push_back(std::to_string(job->number));
   return join(jobs, ", ");
 }
 
+// Of visible jobs: the use of one node is not a total of the cluster.
 std::int64_t used_gpu_milli(const ViewContext& context, NodeId id) {
   const control::ControlState& state = context.controller.state();
   if (const auto* seen = find_observed_node(context, state.machine().node(id).name))
-    return std::int64_t{seen->gpus_used} * sched::kWholeGpu;
+    return std::int64_t{observed_gpus_used(context, *seen)} * sched::kWholeGpu;
+  if (!context.access.sees_everything()) {
+    std::int64_t used = 0;
+    for (const control::Job* job : visible_jobs(context, id)) {
+      if (!job->current) continue;
+      for (const sched::Slot& slot : job->current->slots) {
+        if (slot.node == id) used += job->spec->shape.task.gpu_total();
+      }
+    }
+    return used;
+  }
   return std::int64_t{state.machine().node(id).gpus} * sched::kWholeGpu - state.unclaimed(id).gpu_total();
 }
 
@@ -51,7 +76,7 @@ std::vector<Cell> node_row(const ViewContext& context, NodeId id) {
           shape.gpus,
           Cell(static_cast<double>(used) / 1000.0, sched::text_of_gpus(used)),
           jobs_text(context, id),
-          context.controller.why_unusable(id)};
+          context.controller.why_unusable(id, reader_of(context))};
 }
 
 }  // namespace
@@ -68,7 +93,9 @@ Document nodes_view(const ViewContext& context) {
   }
   document.sections.emplace_back(std::move(table));
   if (context.controller.state().tripped()) {
-    document.notes.push_back("Automatic repair is paused: " + context.controller.state().trip_reason());
+    document.notes.push_back(context.access.sees_everything()
+                                 ? "Automatic repair is paused: " + context.controller.state().trip_reason()
+                                 : "Automatic repair is paused.");
   }
   return document;
 }
@@ -77,6 +104,7 @@ Document node_view(const ViewContext& context, NodeId id) {
   const control::ControlState& state = context.controller.state();
   const sched::NodeShape& shape = state.machine().node(id);
   const control::Node& node = state.node(id);
+  const bool all = context.access.sees_everything();
   Document document;
   document.kind = "node";
   FactsSection facts{"node", "Node " + shape.name, {}};
@@ -85,30 +113,31 @@ Document node_view(const ViewContext& context, NodeId id) {
   };
   facts.facts = {{"node", "Node", shape.name},
                  {"state", "State", shown_state(context, id)},
-                 {"note", "Note", context.controller.why_unusable(id)},
+                 {"note", "Note", context.controller.why_unusable(id, reader_of(context))},
                  {"rack", "Rack", domain(sched::Level::rack)},
                  {"pool", "Pool", state.machine().pools[static_cast<std::size_t>(shape.pool)]},
                  {"gpus", "GPUs", shape.gpus},
                  {"used_gpus", "GPUs used", static_cast<double>(used_gpu_milli(context, id)) / 1000.0},
                  {"jobs", "Jobs", jobs_text(context, id)},
                  {"health", "Health", to_text(node.health)},
-                 {"signal", "Signal", node.signal},
+                 {"signal", "Signal", all ? Cell(node.signal) : Cell()},
                  {"observed", "Observed", node.observed == Moment() ? Cell() : time_cell(node.observed, context.now)},
                  {"boot", "Boot id", fmt::format("{:016x}", node.boot)},
                  {"sessions", "Repair sessions", node.sessions}};
-  if (node.drained) {
+  // What people, engines and devices wrote may name anyone's work.
+  if (node.drained && all) {
     facts.facts.push_back({"drained_by", "Drained by", node.drained_by});
     facts.facts.push_back({"drained_at", "Drained", time_cell(node.drained_at, context.now)});
     facts.facts.push_back({"drain_reason", "Drain reason", node.drain_reason});
   }
-  if (node.cordoned) facts.facts.push_back({"cordon", "Cordoned by", node.cordon_owner});
+  if (node.cordoned && all) facts.facts.push_back({"cordon", "Cordoned by", node.cordon_owner});
   if (node.session) {
     facts.facts.push_back({"session", "Session", node.session->id});
     facts.facts.push_back({"session_step", "Step", to_text(node.session->step)});
-    facts.facts.push_back({"session_cause", "Cause", node.session->cause});
+    if (all) facts.facts.push_back({"session_cause", "Cause", node.session->cause});
     facts.facts.push_back({"session_since", "Since", time_cell(node.session->since, context.now)});
   }
-  if (const auto* seen = find_observed_node(context, shape.name))
+  if (const auto* seen = find_observed_node(context, shape.name); seen != nullptr && all)
     facts.facts.push_back({"engine_state", "State in the engine", seen->state});
   add_proposal_facts(context, id, facts);
   document.sections.emplace_back(std::move(facts));
@@ -122,11 +151,13 @@ Document reservations_view(const ViewContext& context) {
   table.columns = {{"name", "Name"},   {"state", "State"}, {"from", "From"},    {"until", "Until"},
                    {"nodes", "Nodes"}, {"user", "User"},   {"reason", "Reason"}};
   const sched::Machine& machine = context.controller.state().machine();
+  const bool all = context.access.sees_everything();
   for (const auto& [name, each] : context.controller.state().reservations()) {
     std::vector<std::string> nodes;
     for (const NodeId node : each.nodes) nodes.push_back(machine.node(node).name);
     table.rows.push_back({name, each.is_active(context.now) ? "active" : "planned", utc_text(each.from),
-                          utc_text(each.until), fold_hosts(std::move(nodes)), each.user, each.reason});
+                          utc_text(each.until), fold_hosts(std::move(nodes)), all ? Cell(each.user) : Cell(),
+                          all ? Cell(each.reason) : Cell()});
   }
   if (table.rows.empty()) document.notes.push_back("No reservations.");
   document.sections.emplace_back(std::move(table));
@@ -137,6 +168,7 @@ Document queue_view(const ViewContext& context, std::size_t limit) {
   const sched::Scheduler& scheduler = context.controller.scheduler();
   sched::StatusOptions options;
   options.most_queue = limit;
+  options.audience = audience_of(context.access);
   Document document =
       sched::status_view(scheduler, sched::cluster_status(scheduler, context.now, options), sched::TimeOrigin::epoch);
   document.kind = "queue";
@@ -145,6 +177,7 @@ Document queue_view(const ViewContext& context, std::size_t limit) {
 
 Document server_view(const ViewContext& context, const ServerFacts& server) {
   const control::ControlState& state = context.controller.state();
+  const bool all = context.access.sees_everything();
   std::size_t usable = 0;
   for (std::uint32_t i = 0; i < state.node_count(); ++i) {
     if (context.controller.is_usable(NodeId{i})) ++usable;
@@ -166,7 +199,10 @@ Document server_view(const ViewContext& context, const ServerFacts& server) {
                  {"jobs", "Jobs", state.jobs().size()},
                  {"ended_jobs", "Jobs that ended", state.ended().size()},
                  {"sessions", "Repair sessions", state.open_sessions()},
-                 {"breaker", "Automatic repair", state.tripped() ? "paused: " + state.trip_reason() : "on"},
+                 {"breaker", "Automatic repair",
+                  !state.tripped() ? "on"
+                  : all            ? "paused: " + state.trip_reason()
+                                   : "paused"},
                  {"connections", "Connections", server.http.connections},
                  {"requests", "Requests", server.http.requests}};
   add_watch_facts(context, server, facts);

@@ -124,18 +124,23 @@ TableSection ahead_table(const world::WaitFacts& wait) {
   return table;
 }
 
-TableSection out_of_service_table(const world::WaitFacts& wait) {
+TableSection out_of_service_table(const world::WaitFacts& wait, bool all) {
   TableSection table{"out_of_service", "Nodes that it may use and that are out of service", {}, {}};
   table.columns = {{"node", "Node"}, {"state", "State"}, {"why", "Why"}};
   for (const ObservedNode* node : wait.out_of_service) {
-    table.rows.push_back({node->name, node->state, node->out_of_service});
+    table.rows.push_back(
+        {node->name, all ? Cell(node->state) : Cell("out of service"), all ? Cell(node->out_of_service) : Cell()});
   }
   return table;
 }
 
 void add_wait(const ViewContext& context, const ObservedJob& job, Document& document, FactsSection& facts) {
   const ObservedCluster& cluster = *context.observed->cluster;
-  const world::WaitFacts wait = explain_wait(cluster, job);
+  const bool all = context.access.sees_everything();
+  const world::SeesObserved sees =
+      all ? world::SeesObserved()
+          : world::SeesObserved([&](const ObservedJob& other) { return is_visible(other, context); });
+  const world::WaitFacts wait = explain_wait(cluster, job, sees);
   facts.facts.push_back({"engine_reason", cluster.engine + "'s reason", job.reason});
   if (!job.reason_text.empty()) facts.facts.push_back({"engine_text", "It says", job.reason_text});
   facts.facts.push_back({"sentence", "Why", wait.sentence});
@@ -145,17 +150,25 @@ void add_wait(const ViewContext& context, const ObservedJob& job, Document& docu
   facts.facts.push_back({"fitting_nodes", "With its CPUs and GPUs free", wait.fitting});
   facts.facts.push_back(
       {"free_gpus", "GPUs free", Cell(wait.free_gpus, fmt::format("{} of {}", wait.free_gpus, wait.queue_gpus))});
-  facts.facts.push_back({"ahead_count", "Jobs ahead of it", wait.ahead.size()});
+  // Its position in the queue would count the jobs of others.
+  facts.facts.push_back({"ahead_count", "Jobs ahead of it", all ? Cell(wait.ahead.size()) : Cell()});
   facts.facts.push_back({"enough_nodes_at", "Enough nodes free by", future_time(wait.enough_at)});
   facts.facts.push_back(
       {"engine_start", fmt::format("{} expects its start", cluster.engine), future_time(job.started)});
   document.sections.emplace_back(std::move(facts));
   if (!wait.ahead.empty()) document.sections.emplace_back(ahead_table(wait));
-  if (!wait.out_of_service.empty()) document.sections.emplace_back(out_of_service_table(wait));
+  if (!wait.out_of_service.empty()) document.sections.emplace_back(out_of_service_table(wait, all));
   if (wait.enough_at != 0) {
     document.notes.emplace_back(
         "\"Enough nodes free by\" follows from the time limits of running jobs; jobs ahead of it may use them first.");
   }
+}
+
+const ObservedJob* find_visible_job(const ViewContext& context, std::string_view id) {
+  static const ObservedJob kNone;  // compared in place of a job that does not exist: the time is the same
+  const ObservedJob* job = context.observed->cluster->find_job(id);
+  const bool visible = is_visible(job != nullptr ? *job : kNone, context);
+  return visible ? job : nullptr;
 }
 
 }  // namespace
@@ -180,6 +193,7 @@ Document observed_jobs_view(const ViewContext& context, const JobFilter& filter)
   std::size_t ended = 0;
   std::size_t left = 0;
   for (const ObservedJob* job : sort_jobs(*context.observed->cluster)) {
+    if (!is_visible(*job, context)) continue;
     if (!filter.user.empty() && job->user != filter.user) continue;
     if (!filter.state.empty() && job->state != filter.state) continue;
     if (job->phase == ObservedPhase::ended && !filter.ended && filter.state.empty()) continue;
@@ -200,7 +214,7 @@ Document observed_jobs_view(const ViewContext& context, const JobFilter& filter)
 }
 
 std::optional<Document> observed_job_view(const ViewContext& context, std::string_view id) {
-  const ObservedJob* job = context.observed->cluster->find_job(id);
+  const ObservedJob* job = find_visible_job(context, id);
   if (job == nullptr) return std::nullopt;
   Document document;
   document.kind = "job";
@@ -210,7 +224,7 @@ std::optional<Document> observed_job_view(const ViewContext& context, std::strin
 }
 
 std::optional<Document> observed_why_view(const ViewContext& context, std::string_view id) {
-  const ObservedJob* job = context.observed->cluster->find_job(id);
+  const ObservedJob* job = find_visible_job(context, id);
   if (job == nullptr) return std::nullopt;
   Document document;
   document.kind = "job-why";
@@ -248,7 +262,7 @@ Document observed_queue_view(const ViewContext& context, std::size_t limit) {
                      {"reason", "Reason"}};
   std::size_t count = 0;
   for (const ObservedJob* job : sort_jobs(cluster)) {
-    if (job->phase != ObservedPhase::waiting || ++count > limit) continue;
+    if (job->phase != ObservedPhase::waiting || !is_visible(*job, context) || ++count > limit) continue;
     waiting.rows.push_back({job->id, job->name, job->user, job->queue, job->priority, job->node_count, job->gpus,
                             engine_time(context, job->submitted), future_time(job->started), note_of(*job)});
   }
@@ -290,9 +304,27 @@ const ObservedNode* find_observed_node(const ViewContext& context, const std::st
   return known ? context.observed->cluster->find_node(name) : nullptr;
 }
 
+bool is_visible(const ObservedJob& job, const ViewContext& context) {
+  const bool has_namespaces = context.observed->cluster->engine == "Kubernetes";
+  return context.access.sees(has_namespaces ? job.queue : job.account, job.user);
+}
+
+std::uint32_t observed_gpus_used(const ViewContext& context, const ObservedNode& node) {
+  if (context.access.sees_everything()) return node.gpus_used;
+  std::uint32_t used = 0;
+  for (const std::uint32_t j : node.jobs) {
+    const ObservedJob& job = context.observed->cluster->jobs[j];
+    if (is_visible(job, context)) used += job.gpus_per_node;
+  }
+  return std::min(used, node.gpus);
+}
+
 std::string observed_jobs_text(const ViewContext& context, const ObservedNode& node) {
   std::vector<std::string> jobs;
-  for (const std::uint32_t j : node.jobs) jobs.push_back(context.observed->cluster->jobs[j].id);
+  for (const std::uint32_t j : node.jobs) {
+    const ObservedJob& job = context.observed->cluster->jobs[j];
+    if (is_visible(job, context)) jobs.push_back(job.id);
+  }
   return join(jobs, ", ");
 }
 
@@ -316,6 +348,7 @@ void add_watch_facts(const ViewContext& context, const ServerFacts& server, Fact
 }
 
 void add_proposals(const ViewContext& context, Document& document) {
+  if (!context.access.sees_everything()) return;  // advice for operators: its reasons name jobs and people
   const control::ControlState& state = context.controller.state();
   TableSection table{"proposals", "What weft would do", {}, {}};
   table.columns = {{"node", "Node"}, {"stage", "Stage"}, {"since", "Since", kAlignRight}, {"reason", "Reason"}};
@@ -331,7 +364,7 @@ void add_proposals(const ViewContext& context, Document& document) {
 
 void add_proposal_facts(const ViewContext& context, sched::NodeId node, FactsSection& facts) {
   const auto& proposal = context.controller.state().node(node).proposal;
-  if (!proposal) return;
+  if (!proposal || !context.access.sees_everything()) return;
   facts.facts.push_back({"proposal", "weft would", verb_of(proposal->stage)});
   facts.facts.push_back({"proposal_stage", "Stage to enable", to_text(proposal->stage)});
   facts.facts.push_back({"proposal_reason", "Because", proposal->reason});

@@ -10,7 +10,8 @@
 
 namespace weft::serve {
 
-// Each needs ViewContext::observed with a complete list.
+// Each needs ViewContext::observed with a complete list. The tenant of a job is its account in Slurm and its namespace
+// in Kubernetes; a partition belongs to no tenant.
 [[nodiscard]] Document observed_jobs_view(const ViewContext& context, const JobFilter& filter);
 // nullopt: the engine's list has no such job.
 [[nodiscard]] std::optional<Document> observed_job_view(const ViewContext& context, std::string_view id);
@@ -19,6 +20,9 @@ namespace weft::serve {
 
 // The node as the engine's last list shows it; null outside of watch mode.
 [[nodiscard]] const world::ObservedNode* find_observed_node(const ViewContext& context, const std::string& name);
+[[nodiscard]] bool is_visible(const world::ObservedJob& job, const ViewContext& context);
+// GPUs that visible jobs use there.
+[[nodiscard]] std::uint32_t observed_gpus_used(const ViewContext& context, const world::ObservedNode& node);
 [[nodiscard]] std::string observed_jobs_text(const ViewContext& context, const world::ObservedNode& node);
 
 void add_watch_facts(const ViewContext& context, const ServerFacts& server, FactsSection& facts);

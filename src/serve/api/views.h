@@ -1,13 +1,17 @@
 // Views of the control plane's state as documents: jobs, nodes, the queue, the server itself. Read-only; the same
 // document becomes a table, JSON or YAML, for the API and for the commands.
+//
+// A view has what its reader may see, and nothing is removed from it later. Other tenants appear in totals of the
+// cluster only: not by name, not by number, not per node, not in texts that people or engines wrote.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "access/identity/access.h"
 #include "base/document.h"
 #include "control/controller.h"
-#include "serve/api/caller.h"
+#include "sched/explain/explain.h"
 #include "serve/http/server.h"
 #include "world/core/observed.h"
 
@@ -16,9 +20,22 @@ namespace weft::serve {
 struct ViewContext {
   const control::Controller& controller;
   sched::Moment now{};  // of the journal
-  const Caller& caller;
+  const access::Access& access;
   const world::Observation* observed = nullptr;  // watch mode
 };
+
+// A job that the reader may see; both null: there is none, or it is another tenant's. The work is the same, so that the
+// time does not tell which.
+struct VisibleJob {
+  const control::Job* job = nullptr;
+  const control::EndedJob* ended = nullptr;
+  [[nodiscard]] bool exists() const { return job != nullptr || ended != nullptr; }
+};
+[[nodiscard]] VisibleJob find_visible(const control::ControlState& state, const access::Access& access,
+                                      control::JobNumber number);
+[[nodiscard]] bool is_visible(const control::Job& job, const access::Access& access);
+// For the texts of the scheduler. `access` must outlive it.
+[[nodiscard]] sched::Audience audience_of(const access::Access& access);
 
 struct JobFilter {
   std::string user;   // "": all
@@ -29,7 +46,7 @@ struct JobFilter {
 // As shown: a job that waits because it is held is "held", one that is being canceled "canceling".
 [[nodiscard]] std::string shown_state(const control::Job& job);
 [[nodiscard]] Document jobs_view(const ViewContext& context, const JobFilter& filter);
-// nullopt: there is no such job, or it ended so long ago that it was forgotten.
+// nullopt: there is no such job, it is another tenant's, or it ended so long ago that it was forgotten.
 [[nodiscard]] std::optional<Document> job_view(const ViewContext& context, control::JobNumber number);
 // Why it waits, what would start it; where it runs and why there; how it ended.
 [[nodiscard]] std::optional<Document> why_view(const ViewContext& context, control::JobNumber number);

@@ -1,14 +1,19 @@
 #include "serve/daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <set>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/human_format.h"
 #include "base/text.h"
@@ -72,6 +77,28 @@ Status make_directory(const std::string& path, bool shared) {
   return Error{ErrorCode::unavailable, "cannot be created: " + std::generic_category().message(errno), path};
 }
 
+// Memory has session secrets and keys. The limit alone does not hold if the kernel pipes core dumps to a program:
+// core(5). Programs that it starts can be dumped again (execve(2)); the jobs of a server that root does not run inherit
+// the limit.
+void forbid_core_dumps() {
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  if (::geteuid() == 0) return;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;
+  limit.rlim_cur = 0;
+  (void)::setrlimit(RLIMIT_CORE, &limit);
+}
+
+// Clients over TCP: the usual soft limit of 1024 descriptors is for programs that use select(2). Jobs of the local
+// engine inherit it.
+void allow_many_connections() {
+  constexpr rlim_t kDescriptors = 8192;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kDescriptors) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kDescriptors);
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 class Server {
  public:
   explicit Server(const ServeOptions& options) : options_(options) {}
@@ -92,7 +119,9 @@ class Server {
     const bool engine_first = uses_slurm();
     if (Status opened = engine_first ? open_engine() : open_store(); !opened.ok()) return opened;
     if (Status opened = engine_first ? open_store() : open_engine(); !opened.ok()) return opened;
+    if (Status opened = open_access(); !opened.ok()) return opened;
     if (Status opened = open_loop(); !opened.ok()) return opened;
+    if (Status opened = open_oob(); !opened.ok()) return opened;
     return open_socket();
   }
 
@@ -104,6 +133,7 @@ class Server {
       http_->run_once(wait());
       if (Status status = turn(); !status.ok()) return status;
     }
+    if (oob_ != nullptr) oob_->stop();
     http_->stop();
     for (int left = 100; left > 0 && !http_->is_stopped(); --left) http_->run_once(milliseconds(50));
     return {};
@@ -232,6 +262,72 @@ class Server {
     return {};
   }
 
+  Status open_access() {
+    Result<std::unique_ptr<AccessSetup>> access =
+        AccessSetup::open(options_.access, *options_.cluster, options_.state_directory, options_.log);
+    if (!access.ok()) return access.error();
+    access_ = std::move(*access);
+    Result<std::unique_ptr<Gate>> gate = access_->open_gate(
+        [this](std::function<void()> callback) { http_->post(std::move(callback)); }, options_.version, ::geteuid());
+    if (!gate.ok()) return gate.error();
+    gate_ = std::move(*gate);
+    return {};
+  }
+
+  Status open_oob() {
+    if (!options_.oob) return {};
+    Diagnostics diagnostics;
+    Sources sources;
+    std::optional<FileId> endpoints;
+    if (!options_.oob->endpoints.empty()) {
+      Result<std::string> text = read_file(options_.oob->endpoints);
+      if (!text.ok()) return text.error();
+      endpoints = sources.add(options_.oob->endpoints, std::move(*text));
+    }
+    std::optional<oob::Inventory> inventory = oob::make_inventory(*options_.cluster, diagnostics, &sources, endpoints);
+    if (!inventory) {
+      options_.log(render_all(diagnostics, sources, false));
+      return Error{ErrorCode::invalid_input, "the devices out of band cannot be read", options_.oob->endpoints};
+    }
+    OobRunnerOptions options;
+    options.config = *options_.oob;
+    options.cluster = options_.cluster;
+    options.inventory = std::move(*inventory);
+    options.folder = options_.state_directory + "/operations";
+    options.post = [this](std::function<void()> callback) { http_->post(std::move(callback)); };
+    options.jobs_on = [this](const std::vector<std::string>& devices) { return jobs_on(devices); };
+    options.log = [this](std::string_view line) {
+      http_->post([this, text = std::string(line)] { options_.log(text); });
+    };
+    options.clock = &oob_clock_;
+    Result<std::unique_ptr<OobRunner>> opened = OobRunner::open(std::move(options));
+    if (!opened.ok()) return opened.error();
+    oob_ = std::move(*opened);
+    gate_->set_oob(oob_.get());
+    return {};
+  }
+
+  // For the blast radius of an operation: what runs on devices, and whose it is.
+  [[nodiscard]] Value jobs_on(const std::vector<std::string>& devices) const {
+    const control::ControlState& state = loop_->controller().state();
+    std::set<control::JobNumber> numbers;
+    for (const std::string& name : devices) {
+      const std::optional<sched::NodeId> node = machine_->find(name);
+      if (node) numbers.insert(state.jobs_on(*node).begin(), state.jobs_on(*node).end());
+    }
+    Value jobs = Value::list();
+    for (const control::JobNumber number : numbers) {
+      const control::Job* job = state.find_job(number);
+      if (job == nullptr) continue;
+      jobs.add(Value::map()
+                   .set("job", number)
+                   .set("name", job->spec->shape.name)
+                   .set("user", job->user)
+                   .set("tenant", job->spec->shape.tenant));
+    }
+    return jobs;
+  }
+
   Status open_loop() {
     control::ControllerOptions options;
     options.policy = sched::find_policy("weft")->policy;
@@ -260,7 +356,9 @@ class Server {
     if (options_.engine == Engine::slurm) api.containers = ContainerRuntime::apptainer;
     api.engines = options_.leases.engines;
     api.logs = logs_;
+    api.gatekeeper = gate_.get();
     api_ = std::make_unique<Api>(*loop_, *store_, options_.cluster, std::move(api));
+    gate_->set_api(api_.get());
     api_->facts().version = options_.version;
     api_->facts().cluster = options_.cluster->name();
     api_->facts().engine = engine_;
@@ -274,15 +372,20 @@ class Server {
     HttpOptions options;
     options.socket_path = options_.socket_path;
     options.socket_mode = ::geteuid() == 0 ? 0666 : 0600;  // the caller's user decides what it may do
+    if (Status set = access_->set_listeners(options); !set.ok()) return set;
+    if (!options.listeners.empty()) allow_many_connections();
     Result<std::unique_ptr<HttpServer>> opened =
-        HttpServer::listen(options, [this](HttpRequest request, Responder responder) {
+        HttpServer::listen(options, [this](HttpRequest request, const Responder& responder) {
           api_->set_time(loop_->journal_time(clock_.now()));
           api_->facts().http = http_->counters();
-          api_->handle(std::move(request), std::move(responder));
+          api_->handle(std::move(request), responder);
         });
     if (!opened.ok()) return opened.error();
     http_ = std::move(*opened);
     if (Status watched = http_->watch_signals({SIGTERM, SIGINT}, [this](int) { stopping_ = true; }); !watched.ok()) {
+      return watched;
+    }
+    if (Status watched = http_->watch_signals({SIGHUP}, [this](int) { access_->reload(*gate_); }); !watched.ok()) {
       return watched;
     }
     options_.log(fmt::format("{} {}: {}, {} GPUs, engine {}", options_.watch ? "watching" : "serving",
@@ -295,10 +398,14 @@ class Server {
     }
     options_.log(fmt::format("socket {}, state {}, {} in the journal", options_.socket_path, options_.state_directory,
                              plural(store_->durable(), "record")));
+    for (std::size_t i = 0; i < options.listeners.size(); ++i) {
+      options_.log(fmt::format("https://{}", to_text(TcpListener{options.listeners[i].address, http_->port(i)})));
+    }
     return {};
   }
 
   [[nodiscard]] Duration wait() const {
+    if (api_->has_unsent_events()) return Duration();
     if (!api_->facts().store_problem.empty()) return kFullWait;
     for (const auto& [number, job] : loop_->controller().state().jobs()) {
       if (job.current) return kBusyWait;
@@ -309,7 +416,11 @@ class Server {
   Status turn() {
     const sched::Moment now = clock_.now();
     const bool tick = now - last_tick_ >= kTick;
-    if (tick) last_tick_ = now;
+    if (tick) {
+      last_tick_ = now;
+      gate_->tick();
+      access_->check_certificate();
+    }
     world::TurnResult result;
     if (Status status = loop_->turn(now, api_->take_requests(), tick, result); !status.ok()) return status;
     note_turn(result);
@@ -351,8 +462,12 @@ class Server {
   std::string engine_;
   control::StageSet stages_;
   std::unique_ptr<world::ControlLoop> loop_;
+  std::unique_ptr<AccessSetup> access_;
+  std::unique_ptr<HttpServer> http_;  // outlives the threads of the others, which post to it
+  std::unique_ptr<Gate> gate_;
   std::unique_ptr<Api> api_;
-  std::unique_ptr<HttpServer> http_;
+  oob::SystemClock oob_clock_;
+  std::unique_ptr<OobRunner> oob_;
   sched::Moment last_tick_{};
   store::Sequence logged_ = 0;
   bool stopping_ = false;
@@ -362,6 +477,7 @@ class Server {
 }  // namespace
 
 Status run_server(const ServeOptions& options) {
+  forbid_core_dumps();
   Server server(options);
   if (Status opened = server.open(); !opened.ok()) return opened;
   return server.run();

@@ -1,15 +1,18 @@
 // The process of `weft serve`: opens the journal, the engine and the socket, then turns the control loop until a signal
-// ends it. Jobs run on without it; the next start finds them again. Signals: SIGTERM and SIGINT stop it.
+// ends it. Jobs run on without it; the next start finds them again. Signals: SIGTERM and SIGINT stop it, SIGHUP reads
+// the access file and the certificate again.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "model/cluster.h"
+#include "serve/daemon/access.h"
 #include "serve/daemon/kube_engine.h"
 #include "serve/daemon/lease_options.h"
 #include "serve/daemon/slurm_engine.h"
@@ -31,6 +34,8 @@ struct ServeOptions {
   LeaseSettings leases;             // with two engines; `engine` is the first of them
   SlurmSettings slurm;
   KubeSettings kube;
+  AccessSettings access;
+  std::optional<OobConfig> oob;                  // device operations through the API; nullopt: none
   Duration start_timeout{};                      // 0: the controller's default
   std::function<void(std::string_view)> log;     // one line: what an operator should know
   std::function<void(std::string_view)> events;  // one line per journal record; null: none

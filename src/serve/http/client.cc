@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/socket.h"
 #include "base/text.h"
+#include "serve/http/client_link.h"
 #include "serve/http/response_reader.h"
-#include "serve/http/unix_socket.h"
 
 namespace weft::serve {
 namespace {
@@ -29,8 +29,8 @@ std::string describe(int code) { return std::generic_category().message(code); }
 // One request on its way: how much of it was sent decides what a failure means.
 class ClientConnection {
  public:
-  ClientConnection(FileDescriptor socket, const ClientRequest& request)
-      : socket_(std::move(socket)), request_(request), reader_(request.method == "HEAD", limits_of(request)) {}
+  ClientConnection(std::unique_ptr<ClientLink> link, const ClientRequest& request)
+      : link_(std::move(link)), request_(request), reader_(request.method == "HEAD", limits_of(request)) {}
 
   // Sends the request; stops early if the server responds before it has all of it.
   [[nodiscard]] Status send(Deadline deadline);
@@ -47,16 +47,22 @@ class ClientConnection {
   [[nodiscard]] Error fail(ErrorCode code, std::string_view what) const;
   [[nodiscard]] Error fail_closed(int code) const;
 
-  FileDescriptor socket_;
+  [[nodiscard]] int socket() const { return link_->socket(); }
+  [[nodiscard]] Result<bool> has_early_response();
+
+  std::unique_ptr<ClientLink> link_;
   const ClientRequest& request_;
   ResponseReader reader_;
   std::array<char, kReadBytes> buffer_;  // not zeroed: most responses need one page of it
+  std::string plain_;                    // received, and not read yet
   bool sent_ = false;                    // all of it
 };
 
 std::string format_request(const ClientRequest& request) {
-  std::string out =
-      fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", request.method, request.target);
+  std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", request.method, request.target,
+                                request.endpoint.authority());
+  if (!request.endpoint.is_local() && !request.endpoint.token.empty())
+    append_format(out, "Authorization: Bearer {}\r\n", request.endpoint.token);
   const bool has_body = !request.body.empty() || request.method == "POST" || request.method == "PUT";
   if (has_body) append_format(out, "Content-Length: {}\r\n", request.body.size());
   if (!request.body.empty()) append_format(out, "Content-Type: {}\r\n", request.content_type);
@@ -68,10 +74,10 @@ std::string format_request(const ClientRequest& request) {
 }
 
 Status ClientConnection::send(Deadline deadline) {
-  const std::string bytes = format_request(request_);
+  const std::string bytes = link_->encode(format_request(request_));
   std::string_view left = bytes;
   while (!left.empty()) {
-    const ssize_t count = ::send(socket_.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t count = ::send(socket(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0) {
       left.remove_prefix(static_cast<std::size_t>(count));
       continue;
@@ -80,35 +86,54 @@ Status ClientConnection::send(Deadline deadline) {
     if (errno == EPIPE || errno == ECONNRESET) return {};
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return fail(ErrorCode::unavailable, "cannot send the request: " + describe(errno));
-    const int problem = wait_until_ready(socket_.get(), POLLIN | POLLOUT, deadline);
+    const int problem = wait_until_ready(socket(), POLLIN | POLLOUT, deadline);
     if (problem == ETIMEDOUT) return fail(ErrorCode::timeout, "weft serve does not read the request");
     if (problem != 0) return fail(ErrorCode::unavailable, "cannot send the request: " + describe(problem));
-    pollfd ready{socket_.get(), POLLIN, 0};
-    if (::poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN) != 0) return {};
+    const Result<bool> early = has_early_response();
+    if (!early.ok()) return early.error();
+    if (*early) return {};
   }
   sent_ = true;
   return {};
 }
 
+// Whether the server has something to say before it has the whole request. Over TLS it may be no more than a message of
+// TLS itself.
+Result<bool> ClientConnection::has_early_response() {
+  pollfd ready{socket(), POLLIN, 0};
+  if (::poll(&ready, 1, 0) <= 0 || (ready.revents & POLLIN) == 0) return false;
+  if (!link_->is_encrypted()) return true;
+  const ssize_t count = ::recv(socket(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (count <= 0) return count == 0 || (errno != EAGAIN && errno != EINTR);
+  if (!link_->decode({buffer_.data(), static_cast<std::size_t>(count)}, plain_))
+    return fail(ErrorCode::refused, "the server ended TLS: " + link_->problem());
+  return !plain_.empty();
+}
+
 Status ClientConnection::read(Deadline deadline) {
   const ResponseReader::State before = reader_.state();
   for (;;) {
-    const ssize_t count = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (!plain_.empty()) {
+      const ResponseReader::State state = reader_.feed(std::exchange(plain_, {}));
+      if (state == ResponseReader::State::invalid)
+        return fail(ErrorCode::internal, "invalid response: " + reader_.problem_text());
+      if (state != before || !reader_.response().body.empty()) return {};
+    }
+    const ssize_t count = ::recv(socket(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
-      const int problem = wait_until_ready(socket_.get(), POLLIN, deadline);
+      const int problem = wait_until_ready(socket(), POLLIN, deadline);
       if (problem == ETIMEDOUT) return fail(ErrorCode::timeout, "no response from weft serve in time");
       if (problem != 0) return fail(ErrorCode::internal, "cannot read the response: " + describe(problem));
       continue;
     }
     if (count <= 0) {  // ECONNRESET: it closed without reading all of the request
-      if (reader_.finish() == ResponseReader::State::complete) return {};
-      return fail_closed(count < 0 ? errno : 0);
+      const int code = count < 0 ? errno : 0;
+      if (link_->may_end() && reader_.finish() == ResponseReader::State::complete) return {};
+      return fail_closed(code);
     }
-    const ResponseReader::State state = reader_.feed({buffer_.data(), static_cast<std::size_t>(count)});
-    if (state == ResponseReader::State::invalid)
-      return fail(ErrorCode::internal, "invalid response: " + reader_.problem_text());
-    if (state != before || !reader_.response().body.empty()) return {};
+    if (!link_->decode({buffer_.data(), static_cast<std::size_t>(count)}, plain_))
+      return fail(ErrorCode::refused, "the server ended TLS: " + link_->problem());
   }
 }
 
@@ -116,7 +141,7 @@ Error ClientConnection::fail(ErrorCode code, std::string_view what) const {
   const bool harmless = request_.method == "GET" || request_.method == "HEAD" || request_.method == "OPTIONS";
   std::string message(what);
   if (sent_ && !harmless) message += "; the request may have been executed: check before you repeat it";
-  return {code, std::move(message), request_.socket_path};
+  return {code, std::move(message), request_.endpoint.text()};
 }
 
 Error ClientConnection::fail_closed(int code) const {
@@ -129,9 +154,12 @@ Error ClientConnection::fail_closed(int code) const {
 Result<std::unique_ptr<ClientConnection>> open_connection(const ClientRequest& request, Deadline deadline) {
   CHECK(is_valid_text(request.method) && is_valid_text(request.target) && !contains(request.target, " "),
         "method and target are words");
-  Result<FileDescriptor> socket = connect_unix(request.socket_path, deadline);
-  if (!socket.ok()) return socket.error();
-  auto connection = std::make_unique<ClientConnection>(std::move(*socket), request);
+  const std::string& token = request.endpoint.token;
+  if (!is_valid_text(token) || contains(token, " "))
+    return Error{ErrorCode::invalid_input, "the token has spaces or control characters", request.endpoint.text()};
+  Result<std::unique_ptr<ClientLink>> link = ClientLink::open(request.endpoint, deadline);
+  if (!link.ok()) return link.error();
+  auto connection = std::make_unique<ClientConnection>(std::move(*link), request);
   if (Status sent = connection->send(deadline); !sent.ok()) return sent.error();
   return connection;
 }
@@ -154,7 +182,7 @@ Result<HttpResponse> send_request(const ClientRequest& request) {
 
 Result<StreamEnd> follow_events(const FollowRequest& follow, const EventCallback& callback) {
   ClientRequest request;
-  request.socket_path = follow.socket_path;
+  request.endpoint = follow.endpoint;
   request.target = follow.target;
   request.max_response_bytes = EventParser::kMaxEventBytes;
   request.headers.emplace_back("Accept", "text/event-stream");
@@ -171,7 +199,7 @@ Result<StreamEnd> follow_events(const FollowRequest& follow, const EventCallback
     const Result<HttpResponse> response = read_response(**connection, deadline);
     if (!response.ok()) return response.error();
     if (response->status >= 400) return problem_to_error(*response);
-    return Error{ErrorCode::internal, "the response is not a stream of events", follow.socket_path};
+    return Error{ErrorCode::internal, "the response is not a stream of events", follow.endpoint.text()};
   }
   EventParser parser;
   for (;;) {

@@ -1,5 +1,6 @@
-// HTTP client for the API of `weft serve` on its Unix socket: one request per connection, blocking, with a deadline,
-// and a reader of server-sent events. It does not retry: only the caller knows whether a request may be repeated.
+// HTTP client for the API of `weft serve`, on its Unix socket or over TLS: one request per connection, blocking, with a
+// deadline, and a reader of server-sent events. It does not retry, as only the caller knows whether a request may be
+// repeated, and follows no redirects.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,14 @@
 
 #include "base/quantity.h"
 #include "base/result.h"
+#include "serve/http/endpoint.h"
 #include "serve/http/message.h"
 #include "serve/http/sse.h"
 
 namespace weft::serve {
 
 struct ClientRequest {
-  std::string socket_path;
+  Endpoint endpoint;
   std::string method = "GET";
   std::string target = "/";  // as sent: see format_target()
   std::string body;
@@ -28,9 +30,10 @@ struct ClientRequest {
 };
 
 // Any complete response, whatever its status. Errors:
-//   invalid_input  the socket's path is not usable
-//   unavailable    no weft serve is listening, or it closed the connection before it had the whole request
-//   refused        no permission to use the socket
+//   invalid_input  the socket's path, a certificate file or the token is not usable
+//   unavailable    no weft serve is listening, the host is unknown, or the server closed the connection before it had
+//                  the whole request
+//   refused        no permission to use the socket, or one end does not trust the other's certificate
 //   timeout, internal
 //                  no (valid) response: if the whole request was sent, it may have been executed, and the message says
 //                  so
@@ -41,7 +44,7 @@ enum class StreamEnd : std::uint8_t {
   server     // the server closed the stream in good order
 };
 struct FollowRequest {
-  std::string socket_path;
+  Endpoint endpoint;
   std::string target = "/";
   std::optional<std::uint64_t> last_event_id;       // resume after this one
   Duration connect_timeout = milliseconds(30'000);  // until the stream is open

@@ -51,7 +51,7 @@ class HttpClientTest : public testing::Test {
  protected:
   [[nodiscard]] ClientRequest post(std::string body = "{}") const {
     ClientRequest request;
-    request.socket_path = folder_.file("s");
+    request.endpoint = Endpoint::unix_socket(folder_.file("s"));
     request.method = "POST";
     request.target = "/v1/jobs";
     request.body = std::move(body);
@@ -130,7 +130,7 @@ TEST_F(HttpClientTest, TimesOutOnASilentServer) {
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.error().code, ErrorCode::timeout);
   EXPECT_THAT(large.error().text(), Not(HasSubstr("executed"))) << "it never had the whole request";
-  EXPECT_EQ(follow_events({folder_.file("s"), "/", {}, milliseconds(30), milliseconds(30)},
+  EXPECT_EQ(follow_events({Endpoint::unix_socket(folder_.file("s")), "/", {}, milliseconds(30), milliseconds(30)},
                           [](const ServerEvent&) { return true; })
                 .error()
                 .code,
@@ -159,7 +159,7 @@ class HttpClientServerTest : public ServerTest {
   }
   [[nodiscard]] ClientRequest request(std::string method, std::string target, std::string body = {}) const {
     ClientRequest out;
-    out.socket_path = options_.socket_path;
+    out.endpoint = Endpoint::unix_socket(options_.socket_path);
     out.method = std::move(method);
     out.target = std::move(target);
     out.body = std::move(body);
@@ -223,7 +223,8 @@ TEST_F(HttpClientServerTest, ConcurrentEvents) {
   };
   start_loop();
   std::vector<ServerEvent> events;
-  FollowRequest follow{options_.socket_path, "/events", 41, milliseconds(60'000), milliseconds(60'000)};
+  FollowRequest follow{Endpoint::unix_socket(options_.socket_path), "/events", 41, milliseconds(60'000),
+                       milliseconds(60'000)};
   const Result<StreamEnd> end = follow_events(follow, [&](const ServerEvent& event) {
     events.push_back(event);
     return true;
@@ -248,7 +249,8 @@ TEST_F(HttpClientServerTest, ConcurrentEvents) {
 
 TEST_F(HttpClientTest, ConcurrentBrokenStream) {
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-  const FollowRequest follow{folder_.file("s"), "/", {}, milliseconds(60'000), milliseconds(60'000)};
+  const FollowRequest follow{
+      Endpoint::unix_socket(folder_.file("s")), "/", {}, milliseconds(60'000), milliseconds(60'000)};
   std::uint64_t last = 0;
   const EventCallback callback = [&](const ServerEvent& event) {
     last = event.id;

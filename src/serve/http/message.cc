@@ -42,6 +42,11 @@ void append_header(std::string& out, std::string_view name, std::string_view val
   out += "\r\n";
 }
 
+void append_security_headers(std::string& out, const ResponseFraming& framing) {
+  out += "X-Content-Type-Options: nosniff\r\n";
+  if (framing.over_tls) out += "Strict-Transport-Security: max-age=31536000\r\n";
+}
+
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
 }  // namespace
@@ -68,6 +73,18 @@ HttpResponse problem(int status, std::string_view title, std::string_view detail
 }
 
 HttpResponse problem(int status, std::string_view detail) { return problem(status, status_phrase(status), detail); }
+
+HttpResponse header_problem(std::string_view header, std::string_view detail) {
+  Value error = Value::map({{"header", header}, {"detail", detail}});
+  Value body =
+      Value::map({{"type", "about:blank"}, {"title", status_phrase(400)}, {"status", 400}, {"detail", detail}});
+  body.set("errors", Value::list().add(std::move(error)));
+  HttpResponse response;
+  response.status = 400;
+  response.content_type = kProblemType;
+  response.body = write_json_line(body) + "\n";
+  return response;
+}
 
 Error problem_to_error(const HttpResponse& response) {
   std::string text;
@@ -111,6 +128,7 @@ std::string_view status_phrase(int status) {
                                         {414, "URI Too Long"},
                                         {415, "Unsupported Media Type"},
                                         {417, "Expectation Failed"},
+                                        {421, "Misdirected Request"},
                                         {422, "Unprocessable Content"},
                                         {428, "Precondition Required"},
                                         {429, "Too Many Requests"},
@@ -133,6 +151,8 @@ std::string format_response_head(const HttpResponse& response, const ResponseFra
     append_header(out, "Content-Type", response.content_type);
     append_format(out, "Content-Length: {}\r\n", response.body.size());
   }
+  if (response.find_header("Cache-Control") == nullptr) out += "Cache-Control: no-store\r\n";
+  append_security_headers(out, framing);
   for (const auto& [name, value] : response.headers) append_header(out, name, value);
   if (!framing.keep_alive) {
     out += "Connection: close\r\n";
@@ -144,6 +164,7 @@ std::string format_response_head(const HttpResponse& response, const ResponseFra
 
 std::string format_stream_head(const ResponseFraming& framing) {
   std::string out = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n";
+  append_security_headers(out, framing);
   if (!framing.http_1_0) out += "Transfer-Encoding: chunked\r\n";
   return out += "Connection: close\r\n\r\n";
 }

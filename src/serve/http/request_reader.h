@@ -1,5 +1,6 @@
-// Parses the HTTP requests of one connection within limits, by Boost.Beast: bytes go in, an HttpRequest or the response
-// that rejects it comes out. No sockets and no clock, so that a fuzz target can drive it.
+// Parses the HTTP requests of one connection within limits, by Boost.Beast and the strict grammar of
+// wire_scanner.h: bytes go in, an HttpRequest or the response that rejects it comes out. No sockets and no clock, so
+// that a fuzz target can drive it.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "serve/http/message.h"
+#include "serve/http/wire_scanner.h"
 
 namespace weft::serve {
 
@@ -49,6 +51,8 @@ class RequestReader {
 
   std::size_t parse(std::string_view bytes);
   void read_head();
+  [[nodiscard]] bool scan(std::string_view bytes);
+  [[nodiscard]] bool ends_as_scanned();
   void reject(HttpResponse response);
 
   RequestLimits limits_;
@@ -57,7 +61,8 @@ class RequestReader {
   HttpRequest request_;
   HttpResponse rejection_;
   ResponseFraming framing_;
-  std::size_t header_bytes_ = 0;  // parsed
+  WireScanner scanner_;
+  std::size_t consumed_ = 0;  // bytes of this request that the parser has taken
   State state_ = State::more;
   bool started_ = false;
   bool expects_continue_ = false;

@@ -1,23 +1,22 @@
 #include "serve/http/server.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/check.h"
-#include "base/text.h"
-#include "serve/http/sse.h"
+#include "serve/http/connection.h"
 #include "serve/http/unix_socket.h"
 
 namespace weft::serve {
@@ -25,22 +24,43 @@ namespace {
 
 namespace asio = boost::asio;
 using BoostError = boost::system::error_code;
-using UnixSocket = asio::local::stream_protocol::socket;
-using UnixAcceptor = asio::local::stream_protocol::acceptor;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
-constexpr std::size_t kMaxKeptBytes = std::size_t{64} << 10U;  // of a buffer that has been written
 constexpr int kMaxAcceptsAtOnce = 64;
-constexpr std::string_view kAllMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+constexpr std::size_t kOtherDescriptors = 256;  // of the journal, jobs, engines
 
 std::chrono::nanoseconds to_chrono(Duration duration) { return std::chrono::nanoseconds(duration.count()); }
+
+// TCP connections must not use up the descriptors that connections to the Unix socket, and the server's files, need.
+std::size_t tcp_limit(const HttpOptions& options) {
+  std::size_t limit = options.max_connections - std::min(options.max_connections, options.reserved_for_unix);
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur != RLIM_INFINITY) {
+    const std::size_t kept = kOtherDescriptors + options.reserved_for_unix;
+    const std::size_t all = descriptors.rlim_cur;
+    limit = std::min(limit, all > 2 * kept ? all - kept : all / 2);
+  }
+  return limit;
+}
+
+// Different in every run of the server, so that ids of requests do not repeat in logs.
+std::string random_prefix() {
+  std::array<unsigned char, 6> bytes{};
+  CHECK(::getentropy(bytes.data(), bytes.size()) == 0, "the kernel has random bytes");
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text + "-";
+}
 
 }  // namespace
 
 class HttpServer::Impl {
  public:
-  Impl(const HttpOptions& options, HttpHandler handler) : options_(options), handler_(std::move(handler)) {}
+  Impl(const HttpOptions& options, HttpHandler handler)
+      : state_(options, std::move(handler)), max_tcp_connections_(tcp_limit(options)) {
+    state_.request_prefix = random_prefix();
+    state_.on_close = [this](const std::shared_ptr<ServerConnection>& connection) { remove(connection); };
+  }
   ~Impl() { close_all(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -49,430 +69,185 @@ class HttpServer::Impl {
   void run_for(Duration limit);
   std::size_t run_once(Duration limit);
   void stop();
-  [[nodiscard]] bool is_stopped() const { return stopping_ && connections_.empty(); }
+  [[nodiscard]] bool is_stopped() const { return state_.stopping && connections_.empty(); }
   [[nodiscard]] HttpCounters counters() const;
+  [[nodiscard]] std::uint16_t port(std::size_t listener) const;
 
   TimerId start_timer(Duration delay, std::function<void()> callback);
   [[nodiscard]] Status watch_signals(const std::vector<int>& signals, std::function<void(int)> callback);
-  void remove(const std::shared_ptr<Connection>& connection, const Peer& peer);
 
  private:
-  friend class HttpServer;  // and so its Connection
+  friend class HttpServer;
   struct SignalWatch {
     explicit SignalWatch(asio::io_context& io) : set(io) {}
     asio::signal_set set;
     std::function<void(int)> callback;
   };
+  struct Listener {
+    Listener(asio::io_context& io, int descriptor, bool local) : socket(io, descriptor), is_local(local) {}
+    asio::posix::stream_descriptor socket;
+    bool is_local;
+    std::uint16_t port = 0;
+  };
 
-  void await_connections();
-  void accept_connections();
-  void retry_accepting();
-  void admit(FileDescriptor socket);
+  [[nodiscard]] Status open_tcp(const TcpListener& address);
+  [[nodiscard]] Status listen_on(FileDescriptor socket, bool is_local);
+  void await_connections(Listener& listener);
+  void accept_connections(Listener& listener);
+  void retry_accepting(Listener& listener);
+  void admit_local(FileDescriptor socket);
+  void admit_remote(FileDescriptor socket, const sockaddr_storage& address);
+  void add_connection(FileDescriptor socket, int family, ConnectionOrigin origin, std::unique_ptr<TlsChannel> tls);
   void refuse(const FileDescriptor& socket, std::string_view why);
+  void remove(const std::shared_ptr<ServerConnection>& connection);
   void await_signal(SignalWatch& watch);
-  void close_listener();
+  void close_listeners();
   void close_all();
 
-  HttpOptions options_;
-  HttpHandler handler_;
-  HttpCounters counters_;
-  asio::io_context io_{1};  // destroyed after everything that uses it
-  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  std::array<char, kReadBytes> scratch_{};  // for every connection: idle ones have no buffer
+  ServerState state_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_{state_.io.get_executor()};
   std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers_;
-  std::size_t total_body_bytes_ = 0;
-  bool stopping_ = false;
   bool interrupted_ = false;
-  UnixListener listener_;
-  UnixAcceptor acceptor_{io_};
-  std::unordered_set<std::shared_ptr<Connection>> connections_;
+  UnixListener unix_listener_;
+  std::vector<std::unique_ptr<Listener>> listeners_;  // the Unix socket is the first
+  std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
   std::unordered_map<std::uint32_t, std::size_t> connections_per_uid_;
+  std::unordered_map<std::string, std::size_t> connections_per_source_;
+  std::size_t tcp_connections_ = 0;
+  std::size_t max_tcp_connections_;
   std::vector<std::unique_ptr<SignalWatch>> signals_;
   TimerId last_timer_ = 0;
 };
 
-// One client. Its callbacks hold a reference to it; once closed it never touches the server again.
-class HttpServer::Connection : public HttpConnection, public std::enable_shared_from_this<HttpServer::Connection> {
- public:
-  Connection(Impl& server, UnixSocket socket, const Peer& peer)
-      : server_(server), socket_(std::move(socket)), timer_(server.io_), peer_(peer), reader_(server.options_.limits) {}
-
-  void start();
-  void respond(const HttpResponse& response) override;
-  bool open_stream() override;
-  bool send_event(std::uint64_t id, std::string_view event, std::string_view data) override;
-  void end_stream() override;
-  void notify_when_drained(std::function<void()> callback) override;
-  void stop();
-  void close();
-
-  [[nodiscard]] bool is_open() const { return phase_ != Phase::closed; }
-  [[nodiscard]] bool has_reader() const override { return is_open() && !hung_up_; }
-  [[nodiscard]] bool is_streaming() const override { return phase_ == Phase::streaming; }
-  [[nodiscard]] std::size_t buffered_bytes() const override { return pending_.size() + writing_.size() - written_; }
-
- private:
-  enum class Phase : std::uint8_t {
-    reading,     // waits for a request, or reads one
-    handling,    // the handler has it
-    responding,  // writes the response
-    streaming,   // writes events
-    closed
-  };
-
-  void watch_hangup();
-  void await_bytes();
-  void read_bytes();
-  void proceed(RequestReader::State state);
-  void dispatch();
-  void reject(const HttpResponse& response);
-  void finish_response();
-  void count_body(std::size_t bytes);
-
-  void send_chunk(std::string_view bytes);
-  void enqueue(std::string bytes);
-  void write_some();
-  void on_written(std::size_t count);
-  void on_drained();
-  void post_drained();
-
-  void set_deadline(Duration delay);
-  void clear_deadline();
-  void on_deadline();
-
-  Impl& server_;
-  UnixSocket socket_;
-  asio::steady_timer timer_;
-  SteadyClock::time_point deadline_;
-  Peer peer_;
-  RequestReader reader_;
-  std::string writing_;         // being written; no change until it is
-  std::size_t written_ = 0;     // bytes of writing_
-  std::string pending_;         // follows writing_
-  std::size_t body_bytes_ = 0;  // counted in the server's total
-  std::function<void()> when_drained_;
-  Phase phase_ = Phase::reading;
-  bool request_started_ = false;  // the deadline is the request's
-  bool keep_alive_ = true;
-  bool hung_up_ = false;
-};
-
-void HttpServer::Connection::start() {
-  watch_hangup();
-  proceed(RequestReader::State::more);
-}
-
-// While the handler works or events are due nothing is read, so a client that goes away is noticed by its hangup. A
-// client that only ends its own sending (shutdown(2), as nc -N does) still gets its response.
-void HttpServer::Connection::watch_hangup() {
-  socket_.async_wait(UnixSocket::wait_error, [self = shared_from_this()](BoostError error) {
-    if (error || !self->is_open()) return;
-    if (!has_hung_up(self->socket_.native_handle())) return self->watch_hangup();
-    self->hung_up_ = true;
-    if (self->phase_ != Phase::reading) self->close();  // otherwise what it has sent is read first, up to its end
-  });
-}
-
-void HttpServer::Connection::await_bytes() {
-  socket_.async_wait(UnixSocket::wait_read, [self = shared_from_this()](BoostError error) {
-    if (self->phase_ != Phase::reading) return;
-    if (error) return self->close();
-    self->read_bytes();
-  });
-}
-
-void HttpServer::Connection::read_bytes() {
-  BoostError error;
-  const std::size_t count = socket_.read_some(asio::buffer(server_.scratch_), error);
-  if (error == asio::error::would_block || error == asio::error::interrupted) return await_bytes();
-  if (error) return close();  // the end, too
-  proceed(reader_.feed({server_.scratch_.data(), count}));
-}
-
-void HttpServer::Connection::proceed(RequestReader::State state) {
-  count_body(reader_.body_bytes());
-  switch (state) {
-    case RequestReader::State::complete:
-      return dispatch();
-    case RequestReader::State::invalid:
-      return reject(reader_.rejection());
-    case RequestReader::State::expects_continue:
-      enqueue("HTTP/1.1 100 Continue\r\n\r\n");
-      break;
-    case RequestReader::State::more:
-      break;
-  }
-  if (server_.total_body_bytes_ > server_.options_.max_total_body_bytes)
-    return reject(problem(503, "the server is reading too many large requests: retry later"));
-  if (reader_.is_idle()) {
-    set_deadline(server_.options_.idle_limit);
-  } else if (!request_started_) {
-    request_started_ = true;
-    set_deadline(server_.options_.request_deadline);
-  }
-  await_bytes();
-}
-
-void HttpServer::Connection::count_body(std::size_t bytes) {
-  server_.total_body_bytes_ += bytes;
-  server_.total_body_bytes_ -= body_bytes_;
-  body_bytes_ = bytes;
-}
-
-void HttpServer::Connection::dispatch() {
-  clear_deadline();
-  phase_ = Phase::handling;
-  request_started_ = false;
-  ++server_.counters_.requests;
-  HttpRequest request = reader_.take_request();
-  request.peer = peer_;
-  if (request.path == "*") return respond({204, {}, {}, {{"Allow", std::string(kAllMethods)}}});
-  server_.handler_(std::move(request), Responder(weak_from_this()));
-}
-
-void HttpServer::Connection::respond(const HttpResponse& response) {
-  if (phase_ != Phase::handling) return;
-  phase_ = Phase::responding;
-  ResponseFraming framing = reader_.framing();
-  if (server_.stopping_) framing.keep_alive = false;
-  keep_alive_ = framing.keep_alive;
-  set_deadline(server_.options_.response_deadline);
-  std::string bytes = format_response_head(response, framing);
-  if (!framing.head_only) bytes += response.body;
-  enqueue(std::move(bytes));
-}
-
-void HttpServer::Connection::reject(const HttpResponse& response) {
-  ++server_.counters_.rejected;
-  count_body(0);
-  phase_ = Phase::responding;
-  keep_alive_ = false;
-  set_deadline(server_.options_.response_deadline);
-  std::string bytes = format_response_head(response, {.keep_alive = false});
-  if (!reader_.framing().head_only) bytes += response.body;
-  enqueue(std::move(bytes));
-}
-
-void HttpServer::Connection::finish_response() {
-  if (!keep_alive_ || server_.stopping_) return close();
-  phase_ = Phase::reading;
-  proceed(reader_.next());
-}
-
-bool HttpServer::Connection::open_stream() {
-  if (phase_ != Phase::handling) return false;
-  phase_ = Phase::streaming;
-  keep_alive_ = false;
-  enqueue(format_stream_head(reader_.framing()));
-  set_deadline(server_.options_.heartbeat_interval);
-  if (reader_.framing().head_only || server_.stopping_) end_stream();
-  return is_streaming();
-}
-
-bool HttpServer::Connection::send_event(std::uint64_t id, std::string_view event, std::string_view data) {
-  if (phase_ != Phase::streaming) return false;
-  const std::string text = format_event(id, event, data);
-  if (buffered_bytes() > 0 && buffered_bytes() + text.size() > server_.options_.max_stream_bytes) {
-    ++server_.counters_.slow_streams;
-    close();
-    return false;
-  }
-  send_chunk(text);
-  return true;
-}
-
-void HttpServer::Connection::send_chunk(std::string_view bytes) {
-  if (reader_.framing().http_1_0) return enqueue(std::string(bytes));
-  std::string chunk;
-  chunk.reserve(bytes.size() + 16);
-  append_format(chunk, "{:x}\r\n", bytes.size());
-  enqueue(chunk.append(bytes).append("\r\n"));
-}
-
-void HttpServer::Connection::end_stream() {
-  if (phase_ != Phase::streaming) return;
-  phase_ = Phase::responding;
-  when_drained_ = nullptr;
-  set_deadline(server_.options_.response_deadline);
-  if (!reader_.framing().http_1_0 && !reader_.framing().head_only) {
-    enqueue("0\r\n\r\n");
-  } else if (buffered_bytes() == 0) {
-    post_drained();
-  }
-}
-
-void HttpServer::Connection::notify_when_drained(std::function<void()> callback) {
-  if (phase_ != Phase::streaming) return;
-  when_drained_ = std::move(callback);
-  if (buffered_bytes() == 0) post_drained();
-}
-
-void HttpServer::Connection::enqueue(std::string bytes) {
-  const bool idle = buffered_bytes() == 0;
-  if (pending_.empty()) {
-    pending_ = std::move(bytes);
-  } else {
-    pending_ += bytes;
-  }
-  if (idle) write_some();
-}
-
-void HttpServer::Connection::write_some() {
-  if (writing_.empty()) writing_.swap(pending_);
-  socket_.async_write_some(asio::buffer(writing_.data() + written_, writing_.size() - written_),
-                           [self = shared_from_this()](BoostError error, std::size_t count) {
-                             if (!self->is_open()) return;
-                             if (error) return self->close();
-                             self->on_written(count);
-                           });
-}
-
-void HttpServer::Connection::on_written(std::size_t count) {
-  written_ += count;
-  if (written_ < writing_.size()) return write_some();
-  written_ = 0;
-  writing_.clear();
-  if (writing_.capacity() > kMaxKeptBytes) writing_.shrink_to_fit();
-  if (!pending_.empty()) return write_some();
-  on_drained();
-}
-
-void HttpServer::Connection::on_drained() {
-  if (phase_ == Phase::responding) return finish_response();
-  if (phase_ == Phase::streaming && when_drained_) std::exchange(when_drained_, nullptr)();
-}
-
-// For what follows the last byte when there is none to write; never calls back before it returns.
-void HttpServer::Connection::post_drained() {
-  asio::post(server_.io_, [self = shared_from_this()] {
-    if (self->is_open() && self->buffered_bytes() == 0) self->on_drained();
-  });
-}
-
-void HttpServer::Connection::set_deadline(Duration delay) {
-  deadline_ = SteadyClock::now() + to_chrono(delay);
-  timer_.expires_at(deadline_);
-  timer_.async_wait([self = shared_from_this()](BoostError error) {
-    // A wait that had ended when the deadline was moved comes here without an error.
-    if (!error && self->is_open() && SteadyClock::now() >= self->deadline_) self->on_deadline();
-  });
-}
-
-void HttpServer::Connection::clear_deadline() {
-  BoostError ignored;
-  timer_.cancel(ignored);
-}
-
-void HttpServer::Connection::on_deadline() {
-  switch (phase_) {
-    case Phase::reading:
-      if (reader_.is_idle()) return close();
-      return reject(problem(408, "the request took too long to arrive"));
-    case Phase::responding:
-      return close();
-    case Phase::streaming:
-      if (buffered_bytes() == 0) send_chunk(kHeartbeat);
-      return set_deadline(server_.options_.heartbeat_interval);
-    case Phase::handling:
-    case Phase::closed:
-      return;
-  }
-}
-
-void HttpServer::Connection::stop() {
-  switch (phase_) {
-    case Phase::reading:
-      return reader_.is_idle() ? close() : reject(problem(503, "the server is stopping"));
-    case Phase::streaming:
-      return end_stream();
-    case Phase::handling:
-    case Phase::responding:
-    case Phase::closed:
-      return;
-  }
-}
-
-void HttpServer::Connection::close() {
-  if (phase_ == Phase::closed) return;
-  const auto self = shared_from_this();
-  phase_ = Phase::closed;
-  count_body(0);
-  when_drained_ = nullptr;
-  clear_deadline();
-  BoostError ignored;
-  socket_.close(ignored);
-  server_.remove(self, peer_);
-}
-
 Status HttpServer::Impl::open() {
-  Result<UnixListener> listener = listen_unix(options_.socket_path, options_.socket_mode);
+  Result<UnixListener> listener = listen_unix(state_.options.socket_path, state_.options.socket_mode);
   if (!listener.ok()) return listener.error();
-  listener_ = std::move(*listener);
-  BoostError error;
-  acceptor_.assign({}, listener_.socket.get(), error);
-  if (error) {
-    remove_socket_file(listener_);
-    return Error{ErrorCode::unavailable, "cannot listen: " + error.message(), options_.socket_path};
+  unix_listener_ = std::move(*listener);
+  Status opened = listen_on(std::move(unix_listener_.socket), true);
+  for (const TcpListener& address : state_.options.listeners) {
+    if (opened.ok()) opened = open_tcp(address);
   }
-  (void)listener_.socket.release();
-  await_connections();
+  if (!opened.ok()) close_listeners();
+  return opened;
+}
+
+Status HttpServer::Impl::open_tcp(const TcpListener& address) {
+  Result<FileDescriptor> socket = listen_tcp(address);
+  if (!socket.ok()) return socket.error();
+  const std::uint16_t port = port_of(socket->get());
+  if (Status opened = listen_on(std::move(*socket), false); !opened.ok()) return opened;
+  listeners_.back()->port = port;
   return {};
 }
 
-void HttpServer::Impl::await_connections() {
-  acceptor_.async_wait(UnixAcceptor::wait_read, [this](BoostError error) {
-    if (!error && !stopping_) accept_connections();
+Status HttpServer::Impl::listen_on(FileDescriptor socket, bool is_local) {
+  // Asio reports only by an exception that it cannot watch the socket.
+  try {
+    listeners_.push_back(std::make_unique<Listener>(state_.io, socket.get(), is_local));
+  } catch (const boost::system::system_error& error) {
+    return Error{ErrorCode::unavailable, std::string("cannot listen: ") + error.what(), {}};
+  }
+  (void)socket.release();
+  await_connections(*listeners_.back());
+  return {};
+}
+
+void HttpServer::Impl::await_connections(Listener& listener) {
+  listener.socket.async_wait(asio::posix::stream_descriptor::wait_read, [this, &listener](BoostError error) {
+    if (!error && !state_.stopping) accept_connections(listener);
   });
 }
 
 // accept4(2) and not Asio's accept: the sockets must not be inherited by the processes that weft starts.
-void HttpServer::Impl::accept_connections() {
+void HttpServer::Impl::accept_connections(Listener& listener) {
   for (int i = 0; i < kMaxAcceptsAtOnce; ++i) {
-    FileDescriptor socket(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): sockets
+    FileDescriptor socket(::accept4(listener.socket.native_handle(), reinterpret_cast<sockaddr*>(&address), &size,
+                                    SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.ok()) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
+      // Errors of a TCP connection that broke before it was accepted are those of its network: accept(2).
+      if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO || errno == ENETDOWN || errno == ENETUNREACH ||
+          errno == EHOSTDOWN || errno == EHOSTUNREACH || errno == ENONET || errno == ENOPROTOOPT)
+        continue;
       if (errno == EAGAIN) break;
-      return retry_accepting();
+      return retry_accepting(listener);
     }
-    admit(std::move(socket));
-    if (stopping_) return;
+    if (listener.is_local) {
+      admit_local(std::move(socket));
+    } else {
+      admit_remote(std::move(socket), address);
+    }
+    if (state_.stopping) return;
   }
-  await_connections();
+  await_connections(listener);
 }
 
 // No descriptor or memory left. The connection stays in the queue, so waiting for it again would return at once.
-void HttpServer::Impl::retry_accepting() {
-  ++counters_.accept_retries;
-  (void)start_timer(options_.accept_retry, [this] {
-    if (!stopping_) accept_connections();
+void HttpServer::Impl::retry_accepting(Listener& listener) {
+  ++state_.counters.accept_retries;
+  (void)start_timer(state_.options.accept_retry, [this, &listener] {
+    if (!state_.stopping) accept_connections(listener);
   });
 }
 
-void HttpServer::Impl::admit(FileDescriptor socket) {
+void HttpServer::Impl::admit_local(FileDescriptor socket) {
   const Peer peer = read_peer(socket.get());
-  if (connections_.size() >= options_.max_connections) return refuse(socket, "the server has too many connections");
-  std::size_t& count = connections_per_uid_[peer.uid];
-  if (count >= options_.max_connections_per_uid) return refuse(socket, "this user has too many connections");
-  UnixSocket connected(io_);
-  BoostError error;
-  connected.assign({}, socket.get(), error);
-  if (!error) {
-    (void)socket.release();
-    connected.non_blocking(true, error);
-  }
-  if (error) {
-    if (count == 0) connections_per_uid_.erase(peer.uid);
+  if (connections_.size() >= state_.options.max_connections)
+    return refuse(socket, "the server has too many connections");
+  const auto found = connections_per_uid_.find(peer.uid);
+  if ((found == connections_per_uid_.end() ? 0 : found->second) >= state_.options.max_connections_per_uid)
+    return refuse(socket, "this user has too many connections");
+  add_connection(std::move(socket), AF_UNIX, {true, peer, {}, {}}, nullptr);
+}
+
+// A client that is refused gets no answer: it would have to be encrypted first.
+void HttpServer::Impl::admit_remote(FileDescriptor socket, const sockaddr_storage& address) {
+  // No process: a handler that mistook the peer for one of the Unix socket must not find root in it.
+  constexpr Peer kNoPeer{UINT32_MAX, UINT32_MAX, -1};
+  RemoteAddress remote = read_address(address);
+  if (tcp_connections_ >= max_tcp_connections_) {
+    ++state_.counters.refused;
     return;
   }
-  ++count;
-  ++counters_.accepted;
-  const auto connection = std::make_shared<Connection>(*this, std::move(connected), peer);
+  const auto found = connections_per_source_.find(remote.source);
+  if ((found == connections_per_source_.end() ? 0 : found->second) >= state_.options.max_connections_per_source) {
+    ++state_.counters.refused;
+    ++state_.counters.source_refused;
+    return;
+  }
+  std::unique_ptr<TlsChannel> tls = state_.options.tls->open();
+  if (tls == nullptr) return;
+  tune_connection(socket.get());
+  add_connection(std::move(socket), address.ss_family,
+                 {false, kNoPeer, std::move(remote.text), std::move(remote.source)}, std::move(tls));
+}
+
+void HttpServer::Impl::add_connection(FileDescriptor socket, int family, ConnectionOrigin origin,
+                                      std::unique_ptr<TlsChannel> tls) {
+  ServerConnection::Socket connected(state_.io);
+  BoostError error;
+  connected.assign(asio::generic::stream_protocol(family, 0), socket.get(), error);
+  if (error) return;
+  (void)socket.release();
+  connected.non_blocking(true, error);
+  if (error) return;
+  if (origin.is_local) {
+    ++connections_per_uid_[origin.peer.uid];
+  } else {
+    ++connections_per_source_[origin.source];
+    ++tcp_connections_;
+  }
+  ++state_.counters.accepted;
+  const auto connection =
+      std::make_shared<ServerConnection>(state_, std::move(connected), std::move(origin), std::move(tls));
   connections_.insert(connection);
   connection->start();
 }
 
 void HttpServer::Impl::refuse(const FileDescriptor& socket, std::string_view why) {
-  ++counters_.refused;
+  ++state_.counters.refused;
   HttpResponse response = problem(503, fmt::format("{}: retry later", why));
   response.headers.emplace_back("Retry-After", "1");
   const std::string bytes = format_response_head(response, {.keep_alive = false}) + response.body;
@@ -480,32 +255,41 @@ void HttpServer::Impl::refuse(const FileDescriptor& socket, std::string_view why
   (void)::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void HttpServer::Impl::remove(const std::shared_ptr<Connection>& connection, const Peer& peer) {
-  connections_.erase(connection);
-  const auto found = connections_per_uid_.find(peer.uid);
-  if (found != connections_per_uid_.end() && --found->second == 0) connections_per_uid_.erase(found);
+void HttpServer::Impl::remove(const std::shared_ptr<ServerConnection>& connection) {
+  const auto release = [](auto& counts, const auto& key) {
+    const auto found = counts.find(key);
+    if (found != counts.end() && --found->second == 0) counts.erase(found);
+  };
+  const ConnectionOrigin& origin = connection->origin();
+  if (connections_.erase(connection) == 0) return;
+  if (origin.is_local) {
+    release(connections_per_uid_, origin.peer.uid);
+  } else {
+    release(connections_per_source_, origin.source);
+    --tcp_connections_;
+  }
 }
 
 void HttpServer::Impl::run_for(Duration limit) {
   const auto end = SteadyClock::now() + to_chrono(limit);
   const bool was_stopped = is_stopped();
   interrupted_ = false;
-  io_.restart();
-  while (!interrupted_ && (was_stopped || !is_stopped()) && io_.run_one_until(end) > 0) {
+  state_.io.restart();
+  while (!interrupted_ && (was_stopped || !is_stopped()) && state_.io.run_one_until(end) > 0) {
   }
 }
 
 std::size_t HttpServer::Impl::run_once(Duration limit) {
-  io_.restart();
-  std::size_t count = io_.poll();
+  state_.io.restart();
+  std::size_t count = state_.io.poll();
   if (count > 0) return count;
-  count = io_.run_one_for(to_chrono(limit));
-  return count == 0 ? 0 : count + io_.poll();
+  count = state_.io.run_one_for(to_chrono(limit));
+  return count == 0 ? 0 : count + state_.io.poll();
 }
 
 TimerId HttpServer::Impl::start_timer(Duration delay, std::function<void()> callback) {
   const TimerId id = ++last_timer_;
-  auto& timer = *timers_.emplace(id, std::make_unique<asio::steady_timer>(io_, to_chrono(delay))).first->second;
+  auto& timer = *timers_.emplace(id, std::make_unique<asio::steady_timer>(state_.io, to_chrono(delay))).first->second;
   timer.async_wait([this, id, callback = std::move(callback)](BoostError error) {
     // Also ends a timer that was canceled when its wait had already ended.
     if (!error && timers_.erase(id) > 0) callback();
@@ -514,7 +298,7 @@ TimerId HttpServer::Impl::start_timer(Duration delay, std::function<void()> call
 }
 
 Status HttpServer::Impl::watch_signals(const std::vector<int>& signals, std::function<void(int)> callback) {
-  auto watch = std::make_unique<SignalWatch>(io_);
+  auto watch = std::make_unique<SignalWatch>(state_.io);
   watch->callback = std::move(callback);
   for (const int signal : signals) {
     BoostError error;
@@ -536,29 +320,35 @@ void HttpServer::Impl::await_signal(SignalWatch& watch) {
 }
 
 void HttpServer::Impl::stop() {
-  if (stopping_) return;
-  stopping_ = true;
-  close_listener();
-  const std::vector<std::shared_ptr<Connection>> open(connections_.begin(), connections_.end());
+  if (state_.stopping) return;
+  state_.stopping = true;
+  close_listeners();
+  const std::vector<std::shared_ptr<ServerConnection>> open(connections_.begin(), connections_.end());
   for (const auto& connection : open) connection->stop();
-  (void)start_timer(options_.stop_deadline, [this] { close_all(); });
+  (void)start_timer(state_.options.stop_deadline, [this] { close_all(); });
 }
 
-void HttpServer::Impl::close_listener() {
-  if (!acceptor_.is_open()) return;
-  remove_socket_file(listener_);
-  BoostError ignored;
-  acceptor_.close(ignored);
+void HttpServer::Impl::close_listeners() {
+  if (unix_listener_.inode != 0) remove_socket_file(unix_listener_);
+  unix_listener_ = {};
+  for (const auto& listener : listeners_) {
+    BoostError ignored;
+    listener->socket.close(ignored);
+  }
 }
 
 void HttpServer::Impl::close_all() {
-  close_listener();
-  const std::vector<std::shared_ptr<Connection>> open(connections_.begin(), connections_.end());
+  close_listeners();
+  const std::vector<std::shared_ptr<ServerConnection>> open(connections_.begin(), connections_.end());
   for (const auto& connection : open) connection->close();
 }
 
+std::uint16_t HttpServer::Impl::port(std::size_t listener) const {
+  return listener + 1 < listeners_.size() ? listeners_[listener + 1]->port : 0;
+}
+
 HttpCounters HttpServer::Impl::counters() const {
-  HttpCounters counters = counters_;
+  HttpCounters counters = state_.counters;
   counters.connections = connections_.size();
   return counters;
 }
@@ -568,6 +358,7 @@ HttpServer::~HttpServer() = default;
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& options, HttpHandler handler) {
   CHECK(handler, "a server has a handler");
+  CHECK(options.listeners.empty() || options.tls != nullptr, "TCP has TLS");
   std::unique_ptr<Impl> impl;
   // Asio reports only by an exception that the process has no file descriptor left for epoll.
   try {
@@ -582,7 +373,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& option
 void HttpServer::run_for(Duration limit) { impl_->run_for(limit); }
 std::size_t HttpServer::run_once(Duration limit) { return impl_->run_once(limit); }
 void HttpServer::interrupt() { impl_->interrupted_ = true; }
-void HttpServer::post(std::function<void()> callback) { asio::post(impl_->io_, std::move(callback)); }
+void HttpServer::post(std::function<void()> callback) { asio::post(impl_->state_.io, std::move(callback)); }
 TimerId HttpServer::run_after(Duration delay, std::function<void()> callback) {
   return impl_->start_timer(delay, std::move(callback));
 }
@@ -593,5 +384,6 @@ Status HttpServer::watch_signals(const std::vector<int>& signals, std::function<
 void HttpServer::stop() { impl_->stop(); }
 bool HttpServer::is_stopped() const { return impl_->is_stopped(); }
 HttpCounters HttpServer::counters() const { return impl_->counters(); }
+std::uint16_t HttpServer::port(std::size_t listener) const { return impl_->port(listener); }
 
 }  // namespace weft::serve

@@ -82,13 +82,15 @@ TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
   const auto client = connect();
   client->send_all("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n" + get("/b"));
   ASSERT_TRUE(run_until([&] { return client->has("GET /b"); }));
-  EXPECT_THAT(client->received(), HasSubstr("Content-Length: 7\r\n\r\nHTTP/1.1 200 OK"));
+  EXPECT_THAT(client->received(), HasSubstr("nosniff\r\n\r\nHTTP/1.1 200 OK"));
 }
 
 TEST_F(HttpServerTest, AnswersOptionsForTheWholeServer) {
   start();
-  EXPECT_THAT(talk("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
-              StartsWith("HTTP/1.1 204 No Content\r\nAllow: GET, HEAD, POST"));
+  EXPECT_THAT(
+      talk("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
+      StartsWith(
+          "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nAllow: GET"));
   EXPECT_THAT(talk("OPTIONS /v1 HTTP/1.1\r\nHost: x\r\n\r\n"), EndsWith("OPTIONS /v1 ")) << "the handler's";
   EXPECT_THAT(talk("BREW /v1 HTTP/1.1\r\nHost: x\r\n\r\n"), EndsWith("BREW /v1 "));
 }
@@ -106,7 +108,7 @@ TEST_F(HttpServerTest, RejectsMalformedRequests) {
   start();
   for (const std::string& bytes :
        {std::string("\r\n\r\n"), std::string("GET\r\n\r\n"), std::string(100, '\0'), std::string("\x16\x03\x01\x02\n"),
-        get("/../etc/passwd"), get("/a/%2e%2e/b"), get("//a"), get("/%00"), get("/a%2fb"), get("http://x/a"),
+        get("/../etc/passwd"), get("/a/%2e%2e/b"), get("//a"), get("/%00"), get("/a%2fb"), get("http://a@x/a"),
         get("/", "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), get("/", "Bad Header: x\r\n")}) {
     const std::string reply = talk(bytes);
     EXPECT_THAT(reply, StartsWith("HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\n")) << bytes;
@@ -323,7 +325,7 @@ TEST_F(HttpServerTest, ConcurrentClientsAndPosts) {
     clients.emplace_back([&, c] {
       for (int i = 0; i < 25; ++i) {
         ClientRequest request;
-        request.socket_path = options_.socket_path;
+        request.endpoint = Endpoint::unix_socket(options_.socket_path);
         request.method = "POST";
         request.target = fmt::format("/{}/{}", c, i);
         request.body = std::string(100'000, 'x');

@@ -104,7 +104,7 @@ class DraftFinisher {
     job.priority = draft_.priority;
     job.time_limit = draft_.time_limit;
     if (!job.pool.has_value() && job.partition.has_value()) derive_pool(job);
-    model::resolve(job, context_.cluster, context_.diagnostics);
+    model::resolve(job, context_.cluster, context_.diagnostics, context_.submitter.allowed_tenants());
     draft_.tenant = job.tenant;
     draft_.partition = job.partition;
     draft_.pool = job.pool;

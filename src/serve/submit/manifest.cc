@@ -63,7 +63,7 @@ class ManifestReader {
       return std::nullopt;
     }
     kind_->read(context_, *spec, runtime(*spec), draft_);
-    draft_.tenant = named(draft_.tenant, context_.cluster.spec().tenants.value);
+    draft_.tenant = tenant_named(draft_.tenant);
     draft_.priority = named(draft_.priority, context_.cluster.spec().priorities.value);
     return std::move(draft_);
   }
@@ -137,6 +137,14 @@ class ManifestReader {
     const YamlNode* node = field_of(labels, key);
     const std::optional<std::string> text = read_text(context_, node, key);
     if (text && wanted && !out.has_value()) out = given_at(*text, node->place);
+  }
+
+  // By the label of a name; of tenants, only of those that the submitter may use.
+  [[nodiscard]] Sourced<std::string> tenant_named(const Sourced<std::string>& value) const {
+    const std::vector<std::string>* allowed = context_.submitter.allowed_tenants();
+    Sourced<std::string> out = named(value, context_.cluster.spec().tenants.value);
+    const bool known = allowed == nullptr || std::find(allowed->begin(), allowed->end(), out.value) != allowed->end();
+    return known ? out : value;
   }
 
   template <class Items>

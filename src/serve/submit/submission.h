@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "base/source.h"
@@ -41,6 +42,10 @@ struct Submitter {
   std::string tenant;     // takes precedence over the file's; "": the file's
   ContainerRuntime containers = ContainerRuntime::none;
   std::string image{};  // takes precedence over the file's; "": the file's
+  // That the submitter may use; nullopt: all. Messages name no other.
+  std::optional<std::vector<std::string>> tenants{};
+
+  [[nodiscard]] const std::vector<std::string>* allowed_tenants() const { return tenants ? &*tenants : nullptr; }
 };
 
 enum class SubmissionFormat : std::uint8_t { weft, sbatch, manifest };

@@ -91,7 +91,7 @@ class WeftJobReader {
   std::optional<JobDraft> read() {
     if (!context_.submitter.tenant.empty()) job_.tenant = given_at(context_.submitter.tenant, job_.place);
     const bool has_command = job_.command.from_file();
-    model::resolve(job_, context_.cluster, context_.diagnostics);
+    model::resolve(job_, context_.cluster, context_.diagnostics, context_.submitter.allowed_tenants());
     if (keys_.without_gpus) job_.gpus_per_node.value = 0;
     if (!has_command && job_.training.has_value()) {  // otherwise resolve() has reported it
       context_.error(job_.place, "the job has no command", "`command: [train.py, --epochs, \"3\"]`");

@@ -33,6 +33,8 @@ class ControlLoop {
   [[nodiscard]] const control::Controller& controller() const { return *controller_; }
   // The journal's time for a time of the caller's clock.
   [[nodiscard]] sched::Moment journal_time(sched::Moment now) const { return now + offset_; }
+  // The journal's time of the last turn: the scheduler is as it was then, and knows nothing earlier.
+  [[nodiscard]] sched::Moment turned_at() const { return now_; }
   [[nodiscard]] store::Sequence sequence() const { return store_.durable(); }
 
   // Whether so many records since the last snapshot, of so many bytes, are worth a new one. The journal must have grown

@@ -79,7 +79,8 @@ std::string count_of_fitting(const ObservedJob& job, const WaitFacts& facts) {
                      plural(facts.candidates, "node"), job.queue);
 }
 
-std::string describe_unavailable(const ObservedCluster& cluster, const ObservedJob& job, const WaitFacts& facts) {
+std::string describe_unavailable(const ObservedCluster& cluster, const ObservedJob& job, const WaitFacts& facts,
+                                 const SeesObserved& sees) {
   std::vector<std::string> parts;
   const std::set<std::string> required = names_in(job.required_nodes);
   for (const ObservedNode* node : facts.out_of_service) {
@@ -88,7 +89,7 @@ std::string describe_unavailable(const ObservedCluster& cluster, const ObservedJ
       parts.emplace_back("...");
       break;
     }
-    parts.push_back(fmt::format("{} {}", node->name, node->out_of_service));
+    parts.push_back(sees ? node->name : fmt::format("{} {}", node->name, node->out_of_service));
   }
   const std::string needed = job.required_nodes.empty() ? "nodes that it needs" : job.required_nodes;
   std::string text = fmt::format("{} cannot use {}", cluster.engine, needed);
@@ -96,7 +97,7 @@ std::string describe_unavailable(const ObservedCluster& cluster, const ObservedJ
   return text;
 }
 
-std::string describe_dependency(const ObservedCluster& cluster, const ObservedJob& job) {
+std::string describe_dependency(const ObservedCluster& cluster, const ObservedJob& job, const SeesObserved& sees) {
   std::string text = fmt::format("it depends on {}", job.dependency.empty() ? "other jobs" : job.dependency);
   std::vector<std::string> states;
   std::string digits;
@@ -106,7 +107,7 @@ std::string describe_dependency(const ObservedCluster& cluster, const ObservedJo
       continue;
     }
     if (!digits.empty() && states.size() < kMaxNamed) {
-      if (const ObservedJob* other = cluster.find_job(digits))
+      if (const ObservedJob* other = cluster.find_job(digits); other != nullptr && (!sees || sees(*other)))
         states.push_back(fmt::format("job {} is {}", other->id, other->state));
     }
     digits.clear();
@@ -114,7 +115,17 @@ std::string describe_dependency(const ObservedCluster& cluster, const ObservedJo
   return states.empty() ? text : fmt::format("{}; {}", text, join(states, ", "));
 }
 
-std::string describe_wait(const ObservedCluster& cluster, const ObservedJob& job, const WaitFacts& facts) {
+std::string describe_ahead(const WaitFacts& facts) {
+  const char* const others = facts.foreign_ahead ? ", and a job of another tenant, or several" : "";
+  if (facts.ahead.empty())
+    return facts.foreign_ahead ? "a job of another tenant, or several, with a higher priority come first"
+                               : "jobs with a higher priority come first";
+  return fmt::format("{} with a higher priority {} first: {}{}", plural(facts.ahead.size(), "job"),
+                     facts.ahead.size() == 1 ? "comes" : "come", list_jobs(facts.ahead), others);
+}
+
+std::string describe_wait(const ObservedCluster& cluster, const ObservedJob& job, const WaitFacts& facts,
+                          const SeesObserved& sees) {
   switch (job.wait) {
     case WaitKind::not_evaluated:
       return fmt::format("{} has given no reason yet", cluster.engine);
@@ -122,13 +133,11 @@ std::string describe_wait(const ObservedCluster& cluster, const ObservedJob& job
       return fmt::format("it waits for resources: it asks for {}; {}", describe_request(job),
                          count_of_fitting(job, facts));
     case WaitKind::priority:
-      if (facts.ahead.empty()) return "jobs with a higher priority come first";
-      return fmt::format("{} with a higher priority {} first: {}", plural(facts.ahead.size(), "job"),
-                         facts.ahead.size() == 1 ? "comes" : "come", list_jobs(facts.ahead));
+      return describe_ahead(facts);
     case WaitKind::unavailable_nodes:
-      return describe_unavailable(cluster, job, facts);
+      return describe_unavailable(cluster, job, facts, sees);
     case WaitKind::dependency:
-      return describe_dependency(cluster, job);
+      return describe_dependency(cluster, job, sees);
     case WaitKind::held_by_user:
       return fmt::format("it is held by its user; `scontrol release {}` lets it start", job.id);
     case WaitKind::held_by_admin:
@@ -149,12 +158,17 @@ std::string describe_wait(const ObservedCluster& cluster, const ObservedJob& job
   return fmt::format("{}'s reason is {}", cluster.engine, job.reason_text.empty() ? job.reason : job.reason_text);
 }
 
-void find_ahead(const ObservedCluster& cluster, const ObservedJob& job, WaitFacts& facts) {
+void find_ahead(const ObservedCluster& cluster, const ObservedJob& job, const SeesObserved& sees, WaitFacts& facts) {
   for (const ObservedJob& other : cluster.jobs) {
     const bool waits = other.phase == ObservedPhase::waiting && other.priority > job.priority;
     const bool can_start =
         other.wait == WaitKind::resources || other.wait == WaitKind::priority || other.wait == WaitKind::not_evaluated;
-    if (waits && can_start && shares_queue(other.queue, job.queue)) facts.ahead.push_back(&other);
+    if (!waits || !can_start || !shares_queue(other.queue, job.queue)) continue;
+    if (sees && !sees(other)) {
+      facts.foreign_ahead = true;
+    } else {
+      facts.ahead.push_back(&other);
+    }
   }
   std::stable_sort(facts.ahead.begin(), facts.ahead.end(),
                    [](const ObservedJob* a, const ObservedJob* b) { return a->priority > b->priority; });
@@ -162,7 +176,7 @@ void find_ahead(const ObservedCluster& cluster, const ObservedJob& job, WaitFact
 
 }  // namespace
 
-WaitFacts explain_wait(const ObservedCluster& cluster, const ObservedJob& job) {
+WaitFacts explain_wait(const ObservedCluster& cluster, const ObservedJob& job, const SeesObserved& sees) {
   WaitFacts facts;
   const Share share = share_of(job);
   const std::set<std::string> excluded = names_in(job.excluded_nodes);
@@ -188,8 +202,8 @@ WaitFacts explain_wait(const ObservedCluster& cluster, const ObservedJob& job) {
     std::sort(later.begin(), later.end());
     facts.enough_at = later[missing - 1];
   }
-  find_ahead(cluster, job, facts);
-  facts.sentence = describe_wait(cluster, job, facts);
+  find_ahead(cluster, job, sees, facts);
+  facts.sentence = describe_wait(cluster, job, facts, sees);
   return facts;
 }
 

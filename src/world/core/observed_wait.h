@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,15 @@ struct WaitFacts {
   std::uint32_t queue_gpus = 0;  // of all candidates
   std::vector<const ObservedNode*> out_of_service;  // of the candidates
   std::vector<const ObservedJob*> ahead;            // wait in the same partition with a higher priority, highest first
+  bool foreign_ahead = false;                       // so do jobs that the reader must not see
   std::int64_t enough_at = 0;  // when enough nodes are free by the time limits of what runs; 0: not known
 };
 
+// Whether the reader may see a job; none: every job, and what people wrote about nodes.
+using SeesObserved = std::function<bool(const ObservedJob&)>;
+
 // `cluster` must outlive the result.
-[[nodiscard]] WaitFacts explain_wait(const ObservedCluster& cluster, const ObservedJob& job);
+[[nodiscard]] WaitFacts explain_wait(const ObservedCluster& cluster, const ObservedJob& job,
+                                     const SeesObserved& sees = {});
 
 }  // namespace weft::world

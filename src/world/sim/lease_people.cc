@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "world/sim/sim_plan.h"
+
 namespace weft::world {
 
 using control::LeasePhase;
@@ -12,8 +14,8 @@ using control::RequestKind;
 Request draw_move(Choices& choices, const control::ControllerOptions& options, std::uint32_t nodes) {
   Request request;
   request.kind = RequestKind::move_lease;
-  request.user = "user";
-  request.reason = "test";
+  request.user = kSimOperator;
+  request.reason = std::string(kSimOperator) + "-reason";
   request.engine = options.engines[choices.choose("move", static_cast<std::uint32_t>(options.engines.size()))];
   request.preempt = choices.choose("move", 3) == 1;
   const std::uint32_t first = choices.choose("move", nodes);
@@ -29,7 +31,7 @@ std::optional<Request> move_for_waiting_job(const control::Controller& controlle
     if (job.state != control::JobState::queued) continue;
     Request request;
     request.kind = RequestKind::move_lease;
-    request.user = "user";
+    request.user = kSimOperator;
     request.reason = fmt::format("job {} waits", number);
     request.engine = controller.engine_of(*job.spec);
     for (std::size_t n = 0; n < state.node_count(); ++n) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "world/sim/sim_plan.h"
 #include "world/sim/sim_world.h"
 
 namespace weft::world {
@@ -131,7 +132,7 @@ void SimWorld::report_gate(sched::NodeId id) {
     report.holders += job.device ? 1U : 0U;
   }
   report.holders += static_cast<std::uint32_t>(node.processes.size());
-  if (report.holders > 0) report.text = "pid 1 holds the device";
+  if (report.holders > 0) report.text = fmt::format("pid 1 of {} holds the device", kSimOperator);
   tell(report);
 }
 
@@ -154,7 +155,7 @@ void SimWorld::list_jobs(LeaseOwner engine) {
     for (const auto& [name, process] : at(id).processes) use.jobs += engine_of(name.job) == engine ? 1U : 0U;
     for (const auto& [number, job] : at(id).foreign) use.jobs += job.engine == engine && job.listed ? 1U : 0U;
     if (empty) use.jobs = 0;
-    if (use.jobs > 0) use.text = "a job";
+    if (use.jobs > 0) use.text = fmt::format("a job of {}", kSimOperator);
     list.nodes.push_back(std::move(use));
   }
   if (pick("stick", 20) == 0) old = list;

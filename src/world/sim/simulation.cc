@@ -10,6 +10,7 @@
 #include "world/core/control_loop.h"
 #include "world/sim/journal_inspector.h"
 #include "world/sim/lease_people.h"
+#include "world/sim/sim_plan.h"
 #include "world/sim/sim_world.h"
 
 namespace weft::world {
@@ -51,27 +52,6 @@ struct Submission {
   sched::Moment retry{};
 };
 
-std::shared_ptr<const sched::Machine> draw_machine(Choices& choices) {
-  const std::uint32_t count = 4 + choices.choose("shape", 12);
-  const std::uint32_t per_rack = 2 + choices.choose("shape", 3);
-  const std::int32_t gpus = 1 << choices.choose("shape", 4);
-  std::vector<sched::NodeShape> nodes;
-  std::vector<sched::NodeLabels> labels;
-  for (std::uint32_t n = 0; n < count; ++n) {
-    sched::NodeShape shape;
-    shape.name = fmt::format("n{:02}", n);
-    shape.cpu = 64'000;
-    shape.memory_mib = 1 << 20;
-    shape.gpus = gpus;
-    shape.model = 0;
-    nodes.push_back(shape);
-    labels.push_back({{}, fmt::format("r{:02}", n / per_rack), "l1", "p1"});
-  }
-  Result<sched::Machine> machine = sched::Machine::build(std::move(nodes), labels, {"gpu"}, {"pool"});
-  CHECK(machine.ok(), "the simulated machine is valid");
-  return std::make_shared<const sched::Machine>(std::move(*machine));
-}
-
 class Simulation {
  public:
   Simulation(Choices& choices, const SimulationOptions& options)
@@ -82,8 +62,7 @@ class Simulation {
         mortal_(world_),
         inspector_(machine_, settings_, world_) {
     settings_.defect = options.defect;
-    settings_.tenants = {{"a", "all", {4000, sched::kNoLimit, sched::kNoLimit}, sched::kNoLimits, sched::kNoLimits, 1},
-                         {"b", "all", sched::kNoLimits, sched::kNoLimits, sched::kNoLimits, 2}};
+    settings_.tenants = sim_tenants(*machine_);
     world_.evidence_age = settings_.evidence_age;
     world_.stale_after = settings_.stale_after;
     world_.is_durable = [this](control::OperationId operation) { return is_durable(operation); };
@@ -126,32 +105,11 @@ class Simulation {
 
   void draw_jobs() {
     const std::uint32_t count = 4 + choices_.choose("jobs", 20);
-    const auto nodes = static_cast<std::uint32_t>(machine_->nodes().size());
-    const std::int32_t gpus = machine_->nodes()[0].gpus;
+    std::vector<std::uint32_t> keys;
     for (std::uint32_t i = 0; i < count; ++i) {
       Submission submission;
+      submission.request = draw_submission(choices_, *machine_, i, keys);
       Request& request = submission.request;
-      request.user = "user";
-      request.key = fmt::format("k{}", i);
-      sched::Job& shape = request.spec.shape;
-      shape.name = fmt::format("job{}", i);
-      shape.tenant = choices_.choose("jobs", 2) == 0 ? "a" : "b";
-      shape.user = "user";
-      shape.priority = static_cast<std::int32_t>(choices_.choose("jobs", 3));
-      shape.tasks = static_cast<std::int32_t>(1 + choices_.choose("jobs", std::min(nodes, 6U)));
-      if (choices_.choose("jobs", 4) == 1) shape.min_tasks = (shape.tasks + 1) / 2;
-      shape.task.gpus = choices_.choose("jobs", 3) == 1 ? std::max(1, gpus / 2) : gpus;
-      shape.task.cpu = 1000;
-      shape.grace = sched::seconds(30);
-      shape.inference = choices_.choose("jobs", 8) == 1;
-      shape.preemptible = !shape.inference;
-      shape.restart_cost = sched::seconds(5 + choices_.choose("jobs", 40));  // steps of ten seconds
-      if (choices_.choose("jobs", 8) == 1) shape.limit = sched::seconds(200 + 100 * choices_.choose("jobs", 10));
-      request.spec.command = {"/bin/true"};
-      if (choices_.choose("jobs", 3) != 0) {
-        request.spec.checkpoint.volumes = {"/ckpt"};
-        if (choices_.choose("jobs", 2) == 1) request.spec.checkpoint.notice = control::CheckpointNotice::signal;
-      }
       if (world_.has_leases() && choices_.choose("engine", 3) == 1) request.spec.engine = settings_.engines.back();
       submission.at = world_.time() + sched::seconds(choices_.choose("jobs", 2400));
       submissions_.push_back(std::move(submission));
@@ -188,7 +146,7 @@ class Simulation {
     if (world_.tolerate_lost_records || damaged_) return;
     for (const Submission& submission : submissions_) {
       if (submission.job == 0) continue;
-      if (state().find_key("user", submission.request.key) != submission.job) {
+      if (state().find_key(submission.request.user, submission.request.key) != submission.job) {
         world_.violate(fmt::format("5: acknowledged job {} is lost", submission.job));
       }
     }
@@ -316,16 +274,24 @@ class Simulation {
     return requests;
   }
 
+  // A job is changed by its user, everything else by an operator.
+  void sign(Request& request) const {
+    const control::Job* job = request.job != 0 ? state().find_job(request.job) : nullptr;
+    const bool of_job = job != nullptr && (request.kind == RequestKind::cancel || request.kind == RequestKind::hold ||
+                                           request.kind == RequestKind::release || request.kind == RequestKind::drill);
+    request.user = of_job ? job->user : std::string(kSimOperator);
+    request.reason = request.user + "-reason";
+  }
+
   void add_changes(std::vector<Request>& requests) {
     const auto add = [&](RequestKind kind, std::uint64_t id) -> Request& {
       Request& request = requests.emplace_back();
       request.kind = kind;
-      request.user = "user";
       request.id = id;
       request.job = 1 + choices_.choose("job", static_cast<std::uint32_t>(std::max<JobNumber>(1, state().last_job())));
       request.node =
           static_cast<sched::NodeId>(choices_.choose("person", static_cast<std::uint32_t>(machine_->nodes().size())));
-      request.reason = "test";
+      sign(request);
       return request;
     };
     if (world_.happens(Fault::user_cancels, 4)) {
@@ -351,8 +317,7 @@ class Simulation {
 
   void add_reservation(std::vector<Request>& requests) {
     Request request;
-    request.user = "user";
-    request.reason = "test";
+    sign(request);
     if (choices_.choose("reserve", 4) == 1 && !reserved_.empty()) {
       request.kind = RequestKind::unreserve;
       request.name = reserved_.begin()->first;
@@ -384,6 +349,7 @@ class Simulation {
     if (running.empty()) return;
     request.job = running[choices_.choose("drilled", static_cast<std::uint32_t>(running.size()))];
     request.id = kDrill + request.job;
+    sign(request);
   }
 
   // After the faults, people finish their work.
@@ -391,8 +357,7 @@ class Simulation {
     const auto add = [&](RequestKind kind) -> Request& {
       Request& request = requests.emplace_back();
       request.kind = kind;
-      request.user = "user";
-      request.reason = "done";
+      sign(request);
       return request;
     };
     if (world_.time() < next_repair_) return;
@@ -403,7 +368,10 @@ class Simulation {
       if (node.drained || waits) add(RequestKind::resume).node = static_cast<sched::NodeId>(n);
     }
     for (const auto& [number, job] : state().jobs()) {
-      if (job.held) add(RequestKind::release).job = number;
+      if (!job.held) continue;
+      Request& request = add(RequestKind::release);
+      request.job = number;
+      sign(request);
     }
     if (world_.time() < next_move_) return;
     next_move_ = world_.time() + sched::seconds(900);
@@ -434,6 +402,8 @@ class Simulation {
         world_.violate(fmt::format("5: one submission is jobs {} and {}", submission.job, answer.job));
       }
       submission.job = answer.job;
+      if (const std::string problem = problem_of_owner(state(), answer.job, submission.request); !problem.empty())
+        world_.violate(problem);
     }
   }
 
@@ -453,6 +423,10 @@ class Simulation {
       journal_hash_ = hash64(entry.bytes, journal_hash_);
       ++records_;
       if (record->operation != 0) durable_operations_.insert(record->operation);
+      if (options_.watch_record && loop_) {
+        if (const std::string problem = options_.watch_record(entry.sequence, *record, state()); !problem.empty())
+          world_.violate(problem);
+      }
       if (!damaged_) inspector_.inspect(*record);  // damage may hide records that a snapshot covers
       return {};
     });
@@ -471,6 +445,12 @@ class Simulation {
   }
 
   void check(bool faults) {
+    if (const std::string problem = problem_of_tenants(loop_->controller()); !problem.empty()) world_.violate(problem);
+    if (options_.watch_state) {
+      if (const std::string problem = options_.watch_state(loop_->controller(), loop_->journal_time(wall()));
+          !problem.empty())
+        world_.violate(problem);
+    }
     if (turns_ % 64 != 0) return;
     if (const std::string broken = loop_->controller().scheduler().broken_invariant(); !broken.empty())
       world_.violate("11: " + broken);

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 
+#include "control/controller.h"
 #include "control/defect.h"
+#include "store/store.h"
 #include "world/sim/choices.h"
 #include "world/sim/sim_world.h"
 
@@ -17,6 +20,9 @@ struct SimulationOptions {
   control::Defect defect = control::Defect::none;
   std::vector<Fault> focus{};  // always enabled, and more frequent
   bool leases = false;         // two engines on the same nodes; otherwise every third run has them
+  // Called after every turn and for every durable record, for checks of modules above: "" or the problem.
+  std::function<std::string(const control::Controller&, sched::Moment now)> watch_state{};
+  std::function<std::string(store::Sequence, const control::Record&, const control::ControlState&)> watch_record{};
 };
 
 struct SimulationResult {

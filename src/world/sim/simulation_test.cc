@@ -114,6 +114,9 @@ const std::vector<Mutant>& mutants() {
       {Defect::no_format_record, {}},
       {Defect::rare_inventory, {Fault::report_lost}},
       {Defect::unreadable_is_empty, {Fault::volume_unreadable}},
+      {Defect::forget_quota_use, {Fault::crash_any_time}},
+      {Defect::wrong_tenant, {}},
+      {Defect::keys_of_all_users, {}},
   };
   return all;
 }

@@ -1,0 +1,420 @@
+#!/usr/bin/python3
+"""Signing in with Debian's Chromium, driven by chromedriver over HTTP (WebDriver, https://www.w3.org/TR/webdriver2/),
+and what pages of other origins can do to a person who is signed in. Usage: browser_test.py EXECUTABLE [PATTERN...]
+
+With WEFT_TEST_PICTURES=FOLDER the pages are saved there as PNG.
+"""
+
+import base64
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from lab import Lab, needs_program, run_tests
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element's reference (WebDriver, section 12.1)
+SESSION = "__Host-weft"
+ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync",
+             "--disable-dev-shm-usage",
+             "--hide-scrollbars", "--lang=en")
+
+
+class Driver:
+    """A chromedriver and its browsers."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="weft_chromium_")
+        environment = {**os.environ, "HOME": self.folder, "LANG": "C.UTF-8"}
+        self.process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        text=True,
+                                        env=environment)
+        while True:
+            line = self.process.stdout.readline()
+            if not line:
+                raise RuntimeError("chromedriver ended")
+            found = re.search(r"started successfully on port (\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+                break
+        self.count = 0
+
+    def request(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        value = json.loads(answer.read())["value"]
+        connection.close()
+        if answer.status != 200:
+            raise DriverError(value)
+        return value
+
+    def open(self):
+        self.count += 1
+        options = {"args": [*ARGUMENTS, f"--user-data-dir={self.folder}/{self.count}"],
+                   "binary": shutil.which("chromium")}
+        wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "goog:chromeOptions": options,
+                  "goog:loggingPrefs": {"browser": "ALL"}}
+        return Page(self, self.request("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"])
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class DriverError(Exception):
+    def __init__(self, value):
+        super().__init__(f"{value['error']}: {value['message'][:300]}")
+        self.name = value["error"]
+
+
+class Page:
+    """A browser with one window."""
+
+    def __init__(self, driver, session):
+        self.driver, self.session = driver, session
+
+    def send(self, method, path, body=None):
+        return self.driver.request(method, f"/session/{self.session}{path}", body)
+
+    def close(self):
+        self.send("DELETE", "")
+
+    def open(self, url):
+        self.send("POST", "/url", {"url": url})
+
+    @property
+    def url(self):
+        return self.send("GET", "/url")
+
+    def run(self, script, *arguments):
+        return self.send("POST", "/execute/sync", {"script": script, "args": arguments})
+
+    def run_async(self, script, *arguments):
+        """A script that returns a promise: its value, or {"error": ...}."""
+        return self.send("POST", "/execute/async", {"script": "const done = arguments[arguments.length - 1];"
+                                                    f"(async (...given) => {{ {script} }})(...arguments)"
+                                                    ".then(done, (error) => done({error: String(error)}));",
+                                                    "args": arguments})
+
+    def find(self, selector):
+        """The element, once it is there."""
+        while True:
+            try:
+                return self.send("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+            except DriverError as error:
+                if error.name not in ("no such element", "stale element reference"):
+                    raise
+            time.sleep(0.02)
+
+    def count(self, selector):
+        return len(self.send("POST", "/elements", {"using": "css selector", "value": selector}))
+
+    def click(self, selector):
+        self.send("POST", f"/element/{self.find(selector)}/click", {})
+
+    def type(self, selector, text):
+        self.send("POST", f"/element/{self.find(selector)}/value", {"text": text})
+
+    def text(self, selector="body"):
+        while True:
+            try:
+                return self.send("GET", f"/element/{self.find(selector)}/text")
+            except DriverError as error:  # the page was replaced in between
+                if error.name != "stale element reference":
+                    raise
+
+    def wait_for(self, condition):
+        while not condition():
+            time.sleep(0.02)
+
+    def cookies(self):
+        return {cookie["name"]: cookie for cookie in self.send("GET", "/cookie")}
+
+    def devtools(self, command, **parameters):
+        return self.send("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def history(self):
+        return [entry["url"] for entry in self.devtools("Page.getNavigationHistory")["entries"]]
+
+    def messages(self):
+        """Of the console since the last call."""
+        return [entry["message"] for entry in self.send("POST", "/se/log", {"type": "browser"})]
+
+
+class Site:
+    """Another origin with pages of its own, plain or over TLS."""
+
+    def __init__(self, name, certificate="", key=""):
+        site = self
+        self.pages = {}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *arguments):  # pylint: disable=arguments-differ
+                pass
+
+            def do_GET(self):
+                content = site.pages.get(self.path, "").encode()
+                self.send_response(200 if content else 404)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"{'https' if certificate else 'http'}://{name}:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class ApiBrowser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("chromium") or not shutil.which("chromedriver"):
+            return  # setUp() skips each test
+        cls.lab = Lab(oidc=True)
+        cls.addClassCleanup(cls.lab.close)
+        cls.driver = Driver()
+        cls.addClassCleanup(cls.driver.close)
+        # To a browser, localhost is another site than 127.0.0.1; another port of the same host with https is another
+        # origin of the same site, to which it sends cookies with SameSite=Strict.
+        folder = cls.lab.issuer.folder
+        cls.sites = {"cross-site": Site("localhost"),
+                     "same-site": Site("127.0.0.1", cls.lab.issuer.ca, f"{folder}/issuer.key")}
+        for site in cls.sites.values():
+            cls.addClassCleanup(site.close)
+        cls.pictures = os.environ.get("WEFT_TEST_PICTURES", "")
+
+    def setUp(self):
+        needs_program("chromium")
+        needs_program("chromedriver")
+        self.page = self.driver.open()
+        self.addCleanup(self.page.close)
+
+    def sign_in(self, user="ada"):
+        page = self.page
+        page.open(self.lab.url + "/")
+        page.click("a.button")
+        page.type("#user", user)
+        page.type("#password", self.lab.issuer.users[user]["password"])
+        page.click("#submit")
+        page.wait_for(lambda: page.url == self.lab.url + "/" and page.count("strong#user") == 1)
+
+    def tokens(self):
+        return sorted(row["token"] for row in self.lab.local("GET", "/tokens").json["tokens"])
+
+    def test_signing_in_and_out(self):
+        page = self.page
+        page.open(self.lab.url + "/")
+        self.assertIn("Not signed in", page.text())
+        self.assertEqual(page.count("#logout"), 0)
+        self.sign_in("ada")
+        self.assertEqual(page.text("#user"), "ada")
+        self.assertIn("operator, user of team-a", page.text())
+        cookie = page.cookies()[SESSION]
+        self.assertEqual(set(page.cookies()), {SESSION})  # that of the sign-in is gone
+        self.assertEqual({name: cookie[name] for name in ("httpOnly", "secure", "sameSite", "path", "domain")},
+                         {"httpOnly": True, "secure": True, "sameSite": "Strict", "path": "/", "domain": "127.0.0.1"})
+        # Nothing of it is within reach of a script, or in an address.
+        self.assertEqual(page.run("return [document.cookie, localStorage.length, sessionStorage.length]"), ["", 0, 0])
+        history = page.history()
+        self.assertIn(self.lab.url + "/", history)
+        secret = cookie["value"].rsplit("_", 1)[-1]
+        for url in [*history, page.run("return document.referrer")]:
+            self.assertNotIn("weft_", url)
+            self.assertNotIn(secret, url)
+            self.assertNotRegex(url, r"eyJ|token=|password")
+        self.assertNotIn(cookie["value"], page.run("return document.documentElement.outerHTML"))
+        # What a console would do.
+        created = page.run_async("""
+            const session = await (await fetch('/api/v1/session')).json();
+            const send = (headers) => fetch('/api/v1/tokens', {method: 'POST', body: JSON.stringify({name: 'page'}),
+                                            headers: {'Content-Type': 'application/json', ...headers}});
+            return [session.session.user, (await send({})).status,
+                    (await send({'X-CSRF-Token': session.session.csrf_token})).status]""")
+        self.assertEqual(created, ["ada", 403, 201])
+        page.click("#logout")
+        page.wait_for(lambda: page.count("a.button") == 1)
+        self.assertIn("Not signed in", page.text())
+        self.assertEqual(page.cookies(), {})
+        self.assertEqual(page.run_async("return (await fetch('/api/v1/session')).status"), 401)
+        self.assertEqual(self.lab.http("GET", "/session", Cookie=f"{SESSION}={cookie['value']}").status, 401)
+        # Nor is the old page in a cache.
+        page.send("POST", "/back", {})
+        page.wait_for(lambda: page.run("return document.readyState") == "complete")
+        self.assertNotIn("Signed in as", page.text())
+
+    def test_the_page_after_the_sign_in(self):
+        page = self.page
+        page.open(self.lab.url + "/login?return=/docs%23basics")
+        page.type("#user", "carol")
+        page.type("#password", self.lab.issuer.users["carol"]["password"])
+        page.click("#submit")
+        page.wait_for(lambda: page.url == self.lab.url + "/docs#basics")
+        self.assertEqual(page.run_async("return (await (await fetch('/api/v1/session')).json()).session.user"), "carol")
+        page.open(self.lab.url + "/login?return=//localhost")
+        page.type("#user", "carol")
+        page.type("#password", self.lab.issuer.users["carol"]["password"])
+        page.click("#submit")
+        page.wait_for(lambda: page.url == self.lab.url + "/")
+
+    def test_a_person_refuses(self):
+        self.page.open(self.lab.url + "/login")
+        self.page.click("#refuse")
+        self.page.wait_for(lambda: self.page.url.startswith(self.lab.url))
+        self.assertIn("Not signed in", self.page.text("h1"))
+        self.assertNotIn(SESSION, self.page.cookies())
+
+    def test_other_sites_change_and_read_nothing(self):
+        self.sign_in("ada")
+        csrf = self.page.run_async("return (await (await fetch('/api/v1/session')).json()).session.csrf_token")
+        before = self.tokens()
+        target = self.lab.url + "/api/v1/tokens"
+        for kind, site in self.sites.items():
+            with self.subTest(kind):
+                # A form whose body reads as JSON, and one with fields.
+                site.pages["/"] = f"""<!doctype html><title>other</title>
+                    <form id="json" method="post" action="{target}" enctype="text/plain">
+                    <input name='{{"name": "evil", "x": "' value='"}}'></form>
+                    <form id="fields" method="post" action="{target}"><input name="name" value="evil"></form>
+                    <a id="link" href="{self.lab.url}/">link</a>"""
+                for form in ("json", "fields"):
+                    self.page.open(site.url + "/")
+                    self.page.run("document.getElementById(arguments[0]).submit()", form)
+                    self.page.wait_for(lambda: self.page.url == target)
+                    # Without the cookie nobody is signed in; with it the request is refused.
+                    status = json.loads(self.page.run("return document.body.innerText"))["status"]
+                    self.assertEqual(status, 401 if kind == "cross-site" else 403)
+                self.page.open(site.url + "/")
+                answers = self.page.run_async("""
+                    const results = [];
+                    for (const options of given[2]) {
+                      try {
+                        const answer = await fetch(given[options.read ? 1 : 0], {credentials: 'include', ...options});
+                        results.push(answer.type + ' ' + (await answer.text()));
+                      } catch (error) { results.push(error.name); }
+                    }
+                    return results""", target, self.lab.url + "/api/v1/session", [
+                    {"read": True}, {"read": True, "mode": "no-cors"},
+                    {"method": "POST", "mode": "no-cors", "body": '{"name": "evil"}'},
+                    {"method": "POST", "body": '{"name": "evil"}', "headers": {"Content-Type": "text/plain"}},
+                    {"method": "POST", "body": '{"name": "evil"}', "headers": {"Content-Type": "application/json",
+                                                                               "X-CSRF-Token": csrf}}])
+                self.assertEqual(answers, ["TypeError", "opaque ", "opaque ", "TypeError", "TypeError"])
+                self.assertEqual(self.tokens(), before)
+        # A link from elsewhere opens the page without the session; the next click has it.
+        self.page.open(self.sites["cross-site"].url + "/")
+        self.page.click("#link")
+        self.page.wait_for(lambda: self.page.url == self.lab.url + "/")
+        self.assertIn("Not signed in", self.page.text())
+        self.page.open(self.lab.url + "/")
+        self.assertEqual(self.page.text("#user"), "ada")
+
+    def test_pages_cannot_be_framed(self):
+        self.sign_in("ada")
+        for kind, site in self.sites.items():
+            for path in ("/", "/docs", "/login/callback", "/api/v1/session"):
+                with self.subTest(f"{kind} {path}"):
+                    site.pages["/frame"] = ('<!doctype html><title>frame</title>'
+                                            f'<iframe id="weft" src="{self.lab.url}{path}"></iframe>')
+                    self.page.open(site.url + "/frame")  # returns when the frame, too, is loaded
+                    self.page.send("POST", "/frame", {"id": {ELEMENT: self.page.find("#weft")}})
+                    text = self.page.run("return [document.URL, document.body.innerText]")
+                    self.page.send("POST", "/frame", {"id": None})
+                    if path.startswith("/api"):  # JSON is not a page; but it must not be that of the session
+                        self.assertNotIn("csrf_token", text[1])
+                    else:
+                        self.assertTrue(text[0].startswith("chrome-error:"), text)
+
+    def test_scripts_that_are_injected_do_not_run(self):
+        for path in ("/", "/docs", "/login/callback?state=x"):
+            with self.subTest(path):
+                self.page.open(self.lab.url + path)
+                seen = self.page.run_async("""
+                    const blocked = [];
+                    document.addEventListener('securitypolicyviolation',
+                                              (event) => blocked.push(event.effectiveDirective));
+                    const script = document.createElement('script');
+                    script.textContent = 'window.ran = "inline"';
+                    document.body.append(script);
+                    const image = document.createElement('div');
+                    image.innerHTML = '<img src="/absent" onerror="window.ran = \\'handler\\'">';
+                    document.body.append(image);
+                    const style = document.createElement('div');
+                    style.innerHTML = '<p style="position: fixed">x</p>';
+                    document.body.append(style);
+                    const far = document.createElement('script');
+                    far.src = given[0] + '/far.js';
+                    document.body.append(far);
+                    const link = document.createElement('a');
+                    link.href = 'javascript:window.ran = "link"';
+                    document.body.append(link);
+                    link.click();
+                    let sent = 'sent';
+                    try { await fetch(given[0] + '/far'); } catch (error) { sent = error.name; }
+                    const form = document.createElement('form');
+                    form.action = given[0];
+                    document.body.append(form);
+                    form.submit();
+                    const wanted = ['script-src-elem', 'script-src-attr', 'style-src-attr', 'connect-src',
+                                    'form-action'];
+                    const count = (name) => blocked.filter((each) => each === name).length;
+                    while (!wanted.every(count)) await new Promise((next) => setTimeout(next, 20));
+                    return [window.ran === undefined, sent, count('script-src-elem') >= 2]""",
+                    self.sites["cross-site"].url)
+                self.assertEqual(seen, [True, "TypeError", True])
+                self.assertTrue(self.page.url.startswith(self.lab.url))
+
+    def test_pages_fit_their_windows(self):
+        """No page is wider than its window, or says anything on the console."""
+        shown = [("signed-out", "/", False), ("login-failed", "/login/callback?state=x&code=x", False), ("docs",
+                                                                                                         "/docs",
+                                                                                                         False),
+                 ("signed-in", "/", True)]
+        self.page.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+        for name, path, needs_session in shown:
+            if needs_session:
+                self.sign_in("ada")
+            for width in (1280, 400):
+                with self.subTest(f"{name} {width}"):
+                    self.page.devtools("Emulation.setDeviceMetricsOverride", width=width, height=900,
+                                       deviceScaleFactor=1, mobile=False)
+                    self.page.messages()
+                    self.page.open(self.lab.url + path)
+                    self.assertEqual(self.page.run("return innerWidth"), width)
+                    self.assertLessEqual(self.page.run("return document.documentElement.scrollWidth"), width)
+                    self.save(f"{name}-{width}")
+                    said = [line for line in self.page.messages() if "favicon" not in line]
+                    if name == "login-failed":  # its status is 400
+                        said = [line for line in said if "status of 400" not in line]
+                    self.assertEqual(said, [])
+
+    def save(self, name):
+        if self.pictures:
+            picture = self.page.devtools("Page.captureScreenshot", format="png")["data"]
+            pathlib.Path(self.pictures, f"{name}.png").write_bytes(base64.b64decode(picture))
+
+
+if __name__ == "__main__":
+    run_tests()
