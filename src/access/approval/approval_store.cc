@@ -42,7 +42,7 @@ Result<Approval> ApprovalStore::add(Approval request, std::int64_t now_ms) {
     return entry.second.requester.identity.user == request.requester.identity.user && !is_expired(entry.second, now_ms);
   });
   if (static_cast<std::size_t>(own) >= kMaxApprovalsPerUser)
-    return Error{ErrorCode::unavailable, "too many of your requests wait for approval", {}};
+    return Error{ErrorCode::conflict, "too many of your requests wait for approval", {}};
   if (request.path.size() + request.body.size() + request.reason.size() > kMaxApprovalBytes)
     return Error{ErrorCode::invalid_input, "the request is too large to wait for approval", {}};
   do {

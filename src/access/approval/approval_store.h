@@ -47,8 +47,8 @@ class ApprovalStore {
  public:
   explicit ApprovalStore(RandomFill random) : random_(std::move(random)) {}
 
-  // Sets id and times of `request`, and returns it as stored. `unavailable`: there are too many, expired ones that
-  // take_expired() has not returned yet among them.
+  // Sets id and times of `request`, and returns it as stored. `conflict`: the requester has too many. `unavailable`:
+  // there are too many of all, expired ones that take_expired() has not returned yet among them.
   [[nodiscard]] Result<Approval> add(Approval request, std::int64_t now_ms);
   // Removes and returns it, to be executed now: a second call does not find it. `refused` if `by` is the requester, by
   // user name and whatever the way of signing in; it stays pending then. `not_found`: unknown, expired, or decided.

@@ -136,7 +136,7 @@ TEST_F(ApprovalStoreTest, IsBounded) {
   EXPECT_TRUE(store_.add(request(person("zoe")), kNow + kApprovalLifeMs).ok());
   ApprovalStore other(make_test_random());
   for (std::size_t i = 0; i < kMaxApprovalsPerUser; ++i) ASSERT_TRUE(other.add(request(person("ada")), kNow).ok());
-  EXPECT_EQ(other.add(request(person("ada")), kNow).error().code, ErrorCode::unavailable);
+  EXPECT_EQ(other.add(request(person("ada")), kNow).error().code, ErrorCode::conflict);
   Approval large = request(person("bob"));
   large.body.assign(kMaxApprovalBytes, 'x');
   EXPECT_EQ(other.add(large, kNow).error().code, ErrorCode::invalid_input);

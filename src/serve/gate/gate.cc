@@ -302,7 +302,10 @@ void Gate::hold_for_approval(const ApiCall& call) {
   approval.body = call.request.body;
   approval.reason = call.parameters.text("reason");
   const Result<access::Approval> stored = approvals_.add(std::move(approval), options_.now_ms());
-  if (!stored.ok()) return call.responder.respond(problem(status_of(stored.error().code), stored.error().message));
+  if (!stored.ok()) {
+    const bool has_too_many = stored.error().code == ErrorCode::conflict;
+    return call.responder.respond(problem(has_too_many ? 429 : status_of(stored.error().code), stored.error().message));
+  }
   held_.emplace(stored->id, Held{call.caller, object_of(call), call.request.if_match, call.request.idempotency_key});
   access::AuditNote entry;
   entry.source = source_of(call);
