@@ -27,6 +27,7 @@ import lab as api_lab  # noqa: E402
 
 STUCK = 20
 STREAMS_PER_SOURCE = 200  # the server's limit is 256 per address
+STREAMS_PER_USER = 50     # and 64 per user
 EARLIER_EVENTS = 12_000   # more bytes than the buffers between server and client hold
 READS = ("/jobs", "/nodes", "/queue", "/server")
 
@@ -59,7 +60,9 @@ async def follow(number, port, context, token, opened, seen):
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="127.0.0.1",
                                                    local_addr=(source_of(number), 0))
     writer.write(head(port, token))
-    await reader.readuntil(b"\r\n\r\n")
+    answer = await reader.readuntil(b"\r\n\r\n")
+    if not answer.startswith(b"HTTP/1.1 200 "):
+        raise RuntimeError(f"the stream was refused: {answer.decode()}")
     opened.value += 1
     try:
         while True:
@@ -72,7 +75,7 @@ async def follow(number, port, context, token, opened, seen):
         writer.close()
 
 
-def follow_all(count, port, ca, token, opened, stop, results):
+def follow_all(count, port, ca, tokens, opened, stop, results):
     allow_descriptors()
     context = ssl.create_default_context(cafile=ca)
     seen = {}
@@ -82,6 +85,7 @@ def follow_all(count, port, ca, token, opened, stop, results):
 
         async def one(number):
             async with limit:
+                token = tokens[number // STREAMS_PER_USER]
                 task = asyncio.ensure_future(follow(number, port, context, token, opened, seen))
                 while opened.value <= number and not task.done():
                     await asyncio.sleep(0.01)
@@ -180,6 +184,7 @@ def main():
     allow_descriptors()
     with api_lab.Lab() as server:
         tokens = [server.token(f"user{number}", ["operators"]) for number in range(10)]
+        followers = [server.token(f"follower{number}", ["operators"]) for number in range(streams // STREAMS_PER_USER + 1)]
         job = server.submit(nodes=5)
         job = server.submit(name="waits", nodes=5)
         for number in range(EARLIER_EVENTS):
@@ -189,7 +194,7 @@ def main():
         results, stop = multiprocessing.Queue(), multiprocessing.Event()
         opened = multiprocessing.Value("i", 0)
         follower = multiprocessing.Process(target=follow_all,
-                                           args=(streams, server.port, server.ca, tokens[0], opened, stop, results))
+                                           args=(streams, server.port, server.ca, followers, opened, stop, results))
         follower.start()
         while opened.value < streams and follower.is_alive():
             time.sleep(0.05)
