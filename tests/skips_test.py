@@ -169,6 +169,13 @@ class Sources(unittest.TestCase):
             for kind, suite, name in TEST.findall(path.read_text(encoding="utf-8")):
                 names.add(f"Any/{suite}.{name}/0" if kind == "TEST_P" else f"{suite}.{name}")
         self.assertGreater(len(names), 1000)
+        for path in ROOT.glob("tests/*/*_test.py"):  # run by unittest: tests/api/lab.py
+            suite = ""
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if line.startswith("class "):
+                    suite = line.split()[1].split("(")[0].rstrip(":")
+                elif line.startswith("    def test"):
+                    names.add(f"{suite}.{line.split()[1].split('(')[0]}")
         names |= {f"Docs.{path.stem}" for path in ROOT.glob("docs/*.md")}  # tests/docs_commands.py
         assets = (ROOT / "tests" / "assets_test.py").read_text(encoding="utf-8")
         names |= {f"Assets.{name}" for name in re.findall(r'^    \("(\w+)", ', assets, re.MULTILINE)}
