@@ -9,6 +9,7 @@
 #include "base/quoting.h"
 #include "base/utf8.h"
 #include "oob/redfish/json.h"
+#include "oob/redfish/message_registry.h"
 #include "oob/redfish/oem_settings.h"
 #include "oob/redfish/quirks.h"
 #include "oob/redfish/reply.h"
@@ -19,6 +20,16 @@ namespace {
 void check_text(const std::string& text) {
   CHECK(text == printable(text), "a text for people is printable");
   CHECK(text.size() <= kMaxTextBytes + 8, "a text for people is short");
+}
+
+void check_message(const std::string& text) {
+  CHECK(text == printable(text), "a message is printable");
+  CHECK(text.size() <= 2048 + 8, "a message is bounded");
+}
+
+void check_event(const LogEvent& event) {
+  for (const std::string& text : {event.id, event.time, event.message_id}) check_text(text);
+  for (const std::string& text : {event.source, event.message, event.resolution}) check_message(text);
 }
 
 void check_path(const std::string& path) { CHECK(path.empty() || is_trusted_path(path), "a path can be trusted"); }
@@ -45,7 +56,18 @@ void read_system(const Value& value) {
     check_path(path);
   }
   const ChassisInfo chassis = parse_chassis(value);
-  for (const std::string& path : {chassis.sensors, chassis.thermal, chassis.power}) check_path(path);
+  for (const std::string& path : {chassis.sensors, chassis.thermal, chassis.power, chassis.path, chassis.within})
+    check_path(path);
+}
+
+void read_messages(const Value& value) {
+  const std::optional<MessageNeed> need = message_need(value);
+  if (!need) return;
+  check_path(registry_place(value, need->id.registry).path);
+  for (const auto& [key, text] : parse_message_registry(value)) {
+    if (const std::optional<std::string> filled = fill_message(text, need->arguments)) check_message(*filled);
+  }
+  if (const auto filled = fill_message(need->id.key, need->arguments)) check_message(*filled);
 }
 
 void read_records(const Value& value) {
@@ -54,15 +76,14 @@ void read_records(const Value& value) {
   for (const std::string& path : collection.members) check_path(path);
   for (const Value* item : collection.expanded) {
     check_text(parse_sensor(*item).name);
-    check_text(parse_log_entry(*item).message);
+    check_event(parse_log_entry(*item));
   }
   check_path(collection.next);
   const SensorReading sensor = parse_sensor(value);
   for (const std::string& text : {sensor.name, sensor.kind, sensor.unit}) check_text(text);
   for (const SensorReading& one : parse_thermal(value)) check_text(one.name);
-  for (const SensorReading& one : parse_power(value)) check_text(one.name);
-  const LogEvent event = parse_log_entry(value);
-  for (const std::string& text : {event.id, event.time, event.source, event.message}) check_text(text);
+  for (const SensorReading& one : parse_power(value)) check_message(one.name);
+  check_event(parse_log_entry(value));
   const LogService log = parse_log_service(value);
   for (const std::string& path : {log.path, log.entries, log.clear_target}) check_path(path);
   const Account account = parse_account(value);
@@ -119,6 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   weft::oob::read_system(*value);
   weft::oob::read_records(*value);
+  weft::oob::read_messages(*value);
   weft::oob::read_answers(*value);
   weft::oob::read_settings(*value);
   return 0;

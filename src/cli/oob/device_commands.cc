@@ -21,6 +21,8 @@ std::vector<std::uint32_t> select_with_bmc(Context& context, const OobSetup& set
   return able;
 }
 
+bool is_for_machines(OutputFormat format) { return format != OutputFormat::table && format != OutputFormat::wide; }
+
 Exit outcome_of(bool findings, const std::vector<oob::Unreached>& unreached) {
   if (findings) return Exit::findings;
   return unreached.empty() ? Exit::ok : Exit::partial;

@@ -12,6 +12,8 @@ namespace weft::cli {
 
 // The chosen devices that have a Redfish or IPMI controller; the others are listed on standard error.
 [[nodiscard]] std::vector<std::uint32_t> select_with_bmc(Context& context, const OobSetup& setup);
+// Rows that are not summed up, for every format but the tables.
+[[nodiscard]] bool is_for_machines(OutputFormat format);
 // Exit code of a read: findings, else partial if some devices were unreachable, unavailable if all were.
 [[nodiscard]] Exit outcome_of(bool findings, const std::vector<oob::Unreached>& unreached);
 // Exit code of a change: refused or partial if some device was not changed.

@@ -41,19 +41,25 @@ Exit run_events(Context& context) {
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
   if (setup == nullptr) return code;
   const bool clearing = context.arguments().has("clear");
-  if (clearing && (context.arguments().has("since") || context.arguments().has("level")))
-    return context.usage_error("--clear clears the whole log and cannot be combined with --since or --level");
+  if (clearing &&
+      (context.arguments().has("since") || context.arguments().has("level") || context.arguments().has("log")))
+    return context.usage_error(
+        "--clear clears the whole log of the machine and cannot be combined with --since, --level or --log");
   if (clearing) return clear(context, *setup);
   OptionReader reader(context.arguments());
   const std::int64_t now_ms = setup->clock().wall_ms();
-  const oob::EventFilter filter{since(reader, now_ms), least(context)};
+  const oob::EventFilter filter{since(reader, now_ms), least(context), is_for_machines(context.output_format())};
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   oob::EventFleet fleet(filter, now_ms);
+  const std::string log = context.arguments().value("log");
   const std::vector<oob::Unreached> unreached = oob::ask_all(
       setup->fleet(), select_with_bmc(context, *setup),
-      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->events(); },
-      [&](std::uint32_t target, const std::vector<oob::LogEvent>& events) { fleet.add(target, events); });
-  return context.deliver(oob::events_document(setup->inventory(), fleet, unreached), outcome_of(false, unreached));
+      [&](oob::OpenBmc& open, std::uint32_t) { return open.bmc->event_logs(log); },
+      [&](std::uint32_t target, const oob::EventLogs& logs) { fleet.add(target, logs); });
+  const Exit outcome = outcome_of(false, unreached);
+  return context.deliver(filter.keep_entries ? oob::event_rows(setup->inventory(), fleet, unreached)
+                                             : oob::events_document(setup->inventory(), fleet, unreached),
+                         outcome == Exit::ok && !fleet.unread().empty() ? Exit::partial : outcome);
 }
 
 }  // namespace
@@ -62,14 +68,19 @@ Command oob_events_command() {
   Command command;
   command.name = "oob events";
   command.summary = "Read the event logs of all machines, or clear them";
-  command.usage = "CLUSTER [HOSTS] [--since TIME] [--level LEVEL] [--clear] [OPTIONS]";
+  command.usage = "CLUSTER [HOSTS] [--since TIME] [--level LEVEL] [--log LOG] [--clear] [OPTIONS]";
   command.description = {
-      "Identical events are listed once, with the machines and the count; newest first. BMCs whose clock was not set "
-      "when they logged are listed.",
-      "--clear saves each log to STATE/events/DEVICE-DATE.json before clearing it. An event that a BMC logs between "
-      "the last read and the clear is lost."};
-  command.examples = {{"weft oob events pod16.yaml --since 24h --level warning", "Warnings of the last 24 hours"},
-                      {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Clear the log"}};
+      "Reads every log of every system, manager and chassis of a BMC. Identical events are listed once, with the "
+      "machines and the count; newest first. An entry that says that a condition ended has severity ok, and "
+      "'(deasserted)'. BMCs whose clock was not set when they logged are listed.",
+      "json, yaml, ndjson and csv have one row per entry, with the severity that the BMC gave it.",
+      "--clear saves the event log of each machine to STATE/events/DEVICE-DATE.json before clearing it; other logs "
+      "stay. "
+      "An event that a BMC logs between the last read and the clear is lost."};
+  command.examples = {
+      {"weft oob events pod16.yaml --since 24h --level warning", "Warnings of the last 24 hours"},
+      {"weft oob events pod16.yaml --log XID", "Errors of GPUs and NVSwitches, where the BMC logs them"},
+      {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Clear the log"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined(
       joined({{.name = "since", .value = "WHEN", .help = "events since a date or for a duration: 2026-01-31, 12h, 7d"},
@@ -77,6 +88,7 @@ Command oob_events_command() {
                .value = "LEVEL",
                .help = "only events of this severity or worse",
                .choices = choices_named({"ok", "warning", "critical"})},
+              {.name = "log", .value = "LOG", .help = "only this log, by its id or whole name: SEL, Managers/BMC/SEL"},
               {.name = "clear", .help = "save the logs, then clear them on the BMCs"},
               output_option(),
               file_option(),

@@ -7,8 +7,6 @@
 namespace weft::cli {
 namespace {
 
-bool for_machines(OutputFormat format) { return format != OutputFormat::table && format != OutputFormat::wide; }
-
 Exit run_sensors(Context& context) {
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
@@ -20,7 +18,7 @@ Exit run_sensors(Context& context) {
       [&](std::uint32_t target, const std::vector<oob::SensorReading>& readings) { fleet.add(target, readings); });
   const std::string kind = context.arguments().value("kind");
   const bool bad = context.arguments().has("bad");
-  const oob::SensorsReport report = for_machines(context.output_format())
+  const oob::SensorsReport report = is_for_machines(context.output_format())
                                         ? oob::sensor_rows(setup->inventory(), fleet, kind, bad, unreached)
                                         : oob::sensors_report(setup->inventory(), fleet, kind, bad, unreached);
   return context.deliver(report.document, outcome_of(report.critical, unreached));

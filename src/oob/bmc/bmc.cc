@@ -3,6 +3,9 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
+#include "base/utf8.h"
+
 namespace weft::oob {
 namespace {
 
@@ -31,6 +34,34 @@ std::string_view to_text(PowerState state) {
       break;
   }
   return "unknown";
+}
+
+std::string_view to_text(EventState state) {
+  switch (state) {
+    case EventState::asserted:
+      return "asserted";
+    case EventState::deasserted:
+      return "deasserted";
+    case EventState::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Health severity_of(const LogEvent& event) {
+  return event.state == EventState::deasserted ? Health::ok : event.severity;
+}
+
+Result<EventLogs> Bmc::event_logs(const std::string& only) {
+  constexpr std::string_view kSel = "SEL";
+  if (!only.empty() && !equals_ignoring_case(only, kSel))
+    return Error{ErrorCode::not_found, "has no log " + in_backticks(only), {}};
+  Result<std::vector<LogEvent>> events = this->events();
+  if (!events.ok()) return events.error();
+  for (LogEvent& event : *events) {
+    if (event.log.empty()) event.log = kSel;
+  }
+  return EventLogs{std::move(events).value(), {}};
 }
 
 std::string_view to_text(ResetAction action) {

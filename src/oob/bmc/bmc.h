@@ -55,12 +55,30 @@ struct SensorReading {
   std::optional<double> low_critical;
 };
 
+// Whether an event says that a condition began or that it ended.
+enum class EventState : std::uint8_t { unknown, asserted, deasserted };
+
 struct LogEvent {
   std::string id;
-  std::string time;  // as reported by the BMC, ISO 8601 if possible, empty if its clock was never set
-  Health severity = Health::unknown;
-  std::string source;  // sensor or component
+  std::string time;                   // as reported by the BMC, ISO 8601 if possible, empty if its clock was never set
+  Health severity = Health::unknown;  // as reported; see severity_of()
+  std::string source;                 // sensor or component
   std::string message;
+  std::string log{};         // "Systems/1/SEL", "Chassis/HGX_GPU_SXM_1/XID"; IPMI: "SEL"
+  std::string message_id{};  // "ResourceEvent.1.0.ResourceErrorsDetected"
+  std::string resolution{};  // what the BMC suggests
+  EventState state = EventState::unknown;
+};
+// The end of a condition is no problem, whatever severity the BMC gives it.
+[[nodiscard]] Health severity_of(const LogEvent& event);
+
+struct UnreadLog {
+  std::string log;
+  Error error;
+};
+struct EventLogs {
+  std::vector<LogEvent> events;   // log by log, in the order of the BMC
+  std::vector<UnreadLog> unread;  // logs of which some or all entries are missing
 };
 
 enum class UserRole : std::uint8_t { none, read_only, operating, administrator };
@@ -126,8 +144,12 @@ class Bmc {
   // Ok only means that the BMC accepted the request.
   [[nodiscard]] virtual Status reset(ResetAction action) = 0;
   [[nodiscard]] virtual Result<std::vector<SensorReading>> sensors() = 0;
+  // The event log of the machine, which is the one that clear_events() clears.
   [[nodiscard]] virtual Result<std::vector<LogEvent>> events() = 0;
   [[nodiscard]] virtual Status clear_events() = 0;
+  // The entries of all logs of the BMC, each once; of those with the id or name `only`, unless it is empty. not_found:
+  // there is no such log.
+  [[nodiscard]] virtual Result<EventLogs> event_logs(const std::string& only);
   [[nodiscard]] virtual Result<std::vector<BmcUser>> users() = 0;
   [[nodiscard]] virtual Status set_password(const std::string& user, const Secret& password) = 0;
   [[nodiscard]] virtual Status set_user_enabled(const std::string& user, bool enabled) = 0;
@@ -149,6 +171,7 @@ class BmcConnector {
                                                           const Secret& password) = 0;
 };
 
+[[nodiscard]] std::string_view to_text(EventState state);
 [[nodiscard]] std::string_view to_text(PowerState state);    // "powering on"
 [[nodiscard]] std::string_view to_text(ResetAction action);  // as Redfish spells it: "ForceOff"
 [[nodiscard]] std::optional<ResetAction> reset_action_named(std::string_view redfish);

@@ -94,6 +94,7 @@ class Translator {
   LogEvent operator()(const IpmiBytes& record) const {
     LogEvent event;
     event.id = std::to_string(record[0] | (record[1] << 8));
+    event.log = "SEL";
     event.time = time_of(record);
     if (record[2] >= kTimestampedVendor) {
       event.source = "vendor";
@@ -111,8 +112,9 @@ class Translator {
         known != nullptr ? known->name : fmt::format("{} #{:02X}h", type != nullptr ? type : "sensor", record[11]);
     const std::string what =
         words(log_.get(), known != nullptr && !reading_text(record, known).empty() ? "%e" : "%E", record);
+    event.state = (record[12] & 0x80) != 0 ? EventState::deasserted : EventState::asserted;
     event.message = (what.empty() ? "event data " + hexadecimal(record, 13) : what) + reading_text(record, known) +
-                    ((record[12] & 0x80) != 0 ? " (deasserted)" : " (asserted)");
+                    fmt::format(" ({})", to_text(event.state));
     return event;
   }
 

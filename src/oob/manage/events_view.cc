@@ -10,12 +10,15 @@
 
 #include "base/file.h"
 #include "base/human_format.h"
+#include "base/text.h"
 
 namespace weft::oob {
 namespace {
 
 // IPMI 2.0 section 37.1: timestamps up to 0x20000000 count seconds since the BMC started, not since 1970.
 constexpr std::int64_t kFirstRealMs = std::int64_t{0x20000000} * 1000;
+// 9999-12-31: a time that a service could not write, or "never".
+constexpr std::int64_t kLastRealMs = 253'402'214'400'000 - 1;
 constexpr std::int64_t kDayMs = 86'400'000;
 constexpr int kSaveTries = 3;  // a log that grows faster than it can be read is not cleared
 
@@ -93,6 +96,40 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> targets) {
   return targets;
 }
 
+std::string shown_message(const LogEvent& event) {
+  std::string text = told(event.message);
+  if (event.state == EventState::deasserted && to_lower(text).find("deassert") == std::string::npos)
+    text += " (deasserted)";
+  return text;
+}
+
+void add_unread(Document& document, const Inventory& inventory, const EventFleet& fleet) {
+  const std::vector<EventFleet::Unread> unread = fleet.unread();
+  if (unread.empty()) return;
+  TableSection table{"unread_logs", "Logs that could not be read", {}, {}};
+  table.columns = {
+      {.key = "devices", .title = "Devices"}, {.key = "log", .title = "Log"}, {.key = "why", .title = "Why"}};
+  for (const EventFleet::Unread& one : unread) table.rows.push_back({inventory.fold(one.targets), one.log, one.why});
+  document.sections.emplace_back(std::move(table));
+}
+
+void add_clock_notes(Document& document, const Inventory& inventory, const EventFleet& fleet) {
+  if (const auto unset = fleet.unset_clocks(); !unset.empty()) {
+    document.notes.push_back(
+        fmt::format("the clock of {} was not set when events were logged ({}); `weft oob settings "
+                    "CLUSTER HOSTS --ntp ADDRESS` sets where it comes from",
+                    plural(unset.size(), "BMC"), inventory.fold(unset)));
+  }
+  if (const auto ahead = fleet.clocks_ahead(); !ahead.empty()) {
+    document.notes.push_back(fmt::format("the clock of {} is more than a day ahead ({})", plural(ahead.size(), "BMC"),
+                                         inventory.fold(ahead)));
+  }
+  if (fleet.left_out() > 0) {
+    document.notes.push_back(
+        fmt::format("{} without a date omitted because of --since", plural(fleet.left_out(), "event")));
+  }
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_event_time(std::string_view text) {
@@ -126,20 +163,22 @@ std::optional<std::int64_t> parse_event_time(std::string_view text) {
   return midnight + ms - *offset;
 }
 
-void EventFleet::add(std::uint32_t target, const std::vector<LogEvent>& events) {
+void EventFleet::add(std::uint32_t target, const EventLogs& logs) {
   const std::lock_guard lock(mutex_);
-  for (const LogEvent& event : events) {
+  for (const UnreadLog& log : logs.unread) unread_[{told(log.log), reason_of(log.error)}].push_back(target);
+  for (const LogEvent& event : logs.events) {
     std::optional<std::int64_t> time = parse_event_time(event.time);
-    if (time && *time <= kFirstRealMs) time.reset();
+    if (time && (*time <= kFirstRealMs || *time > kLastRealMs)) time.reset();
     if (!time) unset_.insert(target);
     if (time && *time > now_ms_ + kDayMs) ahead_.insert(target);
-    if (event.severity < filter_.at_least) continue;
+    if (severity_of(event) < filter_.at_least) continue;
     if (filter_.since_ms && !time) ++left_out_;
     if (filter_.since_ms && (!time || *time < *filter_.since_ms)) continue;
-    EventFold& fold = folds_[Key{event.severity, told(event.source), told(event.message)}];
+    EventFold& fold = folds_[Key{severity_of(event), told(event.log), told(event.source), shown_message(event)}];
     ++fold.count;
     widen(fold, time);
     if (fold.targets.empty() || fold.targets.back() != target) fold.targets.push_back(target);
+    if (filter_.keep_entries) entries_.push_back({target, time, event});
   }
 }
 
@@ -149,17 +188,33 @@ std::vector<EventFold> EventFleet::folds() const {
   all.reserve(folds_.size());
   for (const auto& [key, fold] : folds_) {
     EventFold one = fold;
-    one.severity = std::get<0>(key);
-    one.source = std::get<1>(key);
-    one.message = std::get<2>(key);
+    std::tie(one.severity, one.log, one.source, one.message) = key;
     one.targets = sorted(std::move(one.targets));
     all.push_back(std::move(one));
   }
-  // Equal times are ordered by the map (severity, source, message).
+  // Equal times are ordered by the map (severity, log, source, message).
   std::stable_sort(all.begin(), all.end(), [](const EventFold& a, const EventFold& b) {
     if (a.last_ms != b.last_ms) return b.last_ms < a.last_ms;  // events without a date sort last
     return a.severity > b.severity;
   });
+  return all;
+}
+
+std::vector<EventEntry> EventFleet::entries() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<EventEntry> all = entries_;
+  // The entries of one device were added together, so their order does not depend on that of the devices.
+  std::stable_sort(all.begin(), all.end(), [](const EventEntry& a, const EventEntry& b) {
+    if (a.time_ms != b.time_ms) return b.time_ms < a.time_ms;
+    return a.target < b.target;
+  });
+  return all;
+}
+
+std::vector<EventFleet::Unread> EventFleet::unread() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Unread> all;
+  for (const auto& [key, targets] : unread_) all.push_back({key.first, key.second, sorted(targets)});
   return all;
 }
 
@@ -178,6 +233,35 @@ std::uint64_t EventFleet::left_out() const {
   return left_out_;
 }
 
+Document event_rows(const Inventory& inventory, const EventFleet& fleet, const std::vector<Unreached>& unreached) {
+  Document document;
+  document.kind = "oob-events";
+  TableSection table{"events", "", {}, {}};
+  table.columns = {{.key = "device", .title = "Device"},
+                   {.key = "log", .title = "Log"},
+                   {.key = "id", .title = "Id"},
+                   {.key = "time", .title = "Time"},
+                   {.key = "severity", .title = "Severity"},
+                   {.key = "state", .title = "State"},
+                   {.key = "source", .title = "Source"},
+                   {.key = "message", .title = "Message"},
+                   {.key = "message_id", .title = "Message id"},
+                   {.key = "resolution", .title = "Resolution"}};
+  const auto text = [](const std::string& value) { return value.empty() ? Cell() : Cell(value); };
+  for (const EventEntry& entry : fleet.entries()) {
+    const LogEvent& event = entry.event;
+    table.rows.push_back({inventory.targets()[entry.target].name, text(event.log), text(event.id),
+                          entry.time_ms ? Cell(date_or_nothing(entry.time_ms)) : Cell(), to_text(event.severity),
+                          event.state == EventState::unknown ? Cell() : Cell(to_text(event.state)), text(event.source),
+                          text(event.message), text(event.message_id), text(event.resolution)});
+  }
+  document.sections.emplace_back(std::move(table));
+  add_unread(document, inventory, fleet);
+  add_unreached(document, inventory, unreached);
+  add_clock_notes(document, inventory, fleet);
+  return document;
+}
+
 Document events_document(const Inventory& inventory, const EventFleet& fleet, const std::vector<Unreached>& unreached) {
   Document document;
   document.kind = "oob-events";
@@ -185,29 +269,17 @@ Document events_document(const Inventory& inventory, const EventFleet& fleet, co
   table.columns = {
       {.key = "last", .title = "Last"},         {.key = "first", .title = "First", .wide = true},
       {.key = "severity", .title = "Severity"}, {.key = "count", .title = "Count", .align = Column::Align::right},
-      {.key = "devices", .title = "Devices"},   {.key = "source", .title = "Source"},
-      {.key = "message", .title = "Message"}};
+      {.key = "devices", .title = "Devices"},   {.key = "log", .title = "Log"},
+      {.key = "source", .title = "Source"},     {.key = "message", .title = "Message"}};
   for (const EventFold& fold : fleet.folds()) {
     table.rows.push_back({fold.last_ms ? Cell(date_or_nothing(fold.last_ms)) : Cell(),
                           fold.first_ms ? Cell(date_or_nothing(fold.first_ms)) : Cell(), to_text(fold.severity),
-                          fold.count, inventory.fold(fold.targets), fold.source, fold.message});
+                          fold.count, inventory.fold(fold.targets), fold.log, fold.source, fold.message});
   }
   document.sections.emplace_back(std::move(table));
+  add_unread(document, inventory, fleet);
   add_unreached(document, inventory, unreached);
-  if (const auto unset = fleet.unset_clocks(); !unset.empty()) {
-    document.notes.push_back(
-        fmt::format("the clock of {} was not set when events were logged ({}); `weft oob settings "
-                    "CLUSTER HOSTS --ntp ADDRESS` sets where it comes from",
-                    plural(unset.size(), "BMC"), inventory.fold(unset)));
-  }
-  if (const auto ahead = fleet.clocks_ahead(); !ahead.empty()) {
-    document.notes.push_back(fmt::format("the clock of {} is more than a day ahead ({})", plural(ahead.size(), "BMC"),
-                                         inventory.fold(ahead)));
-  }
-  if (fleet.left_out() > 0) {
-    document.notes.push_back(
-        fmt::format("{} without a date omitted because of --since", plural(fleet.left_out(), "event")));
-  }
+  add_clock_notes(document, inventory, fleet);
   return document;
 }
 

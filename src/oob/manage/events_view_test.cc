@@ -39,6 +39,8 @@ LogEvent event(std::string id, std::string time, Health severity, std::string me
   return {std::move(id), std::move(time), severity, "DIMM A1", std::move(message)};
 }
 
+EventLogs logs(std::vector<LogEvent> events) { return {std::move(events), {}}; }
+
 class EventsTest : public testing::Test {
  protected:
   EventsTest() : fakes_(clock_, journal_, {fake_target("train01"), fake_target("train02"), fake_target("train03")}) {
@@ -63,10 +65,10 @@ class EventsTest : public testing::Test {
 
 TEST_F(EventsTest, EqualMessagesAreFoldedNewestFirst) {
   EventFleet fleet({}, clock_.wall_ms());
-  fleet.add(1, {event("1", "2025-10-01T00:00:00Z", Health::warning, "correctable error"),
-                event("2", "2025-10-03T00:00:00Z", Health::warning, "correctable error")});
-  fleet.add(0, {event("9", "2025-10-02T00:00:00Z", Health::warning, "correctable error"),
-                event("10", "2025-10-05T00:00:00Z", Health::critical, "uncorrectable error")});
+  fleet.add(1, logs({event("1", "2025-10-01T00:00:00Z", Health::warning, "correctable error"),
+                     event("2", "2025-10-03T00:00:00Z", Health::warning, "correctable error")}));
+  fleet.add(0, logs({event("9", "2025-10-02T00:00:00Z", Health::warning, "correctable error"),
+                     event("10", "2025-10-05T00:00:00Z", Health::critical, "uncorrectable error")}));
   const std::vector<EventFold> folds = fleet.folds();
   ASSERT_EQ(folds.size(), 2U);
   EXPECT_EQ(folds[0].message, "uncorrectable error");
@@ -80,10 +82,10 @@ TEST_F(EventsTest, EqualMessagesAreFoldedNewestFirst) {
 
 TEST_F(EventsTest, SinceAndSeverityFilter) {
   EventFleet fleet({parse_event_time("2025-10-02"), Health::warning}, clock_.wall_ms());
-  fleet.add(
-      0, {event("1", "2025-10-01T00:00:00Z", Health::critical, "old"),
-          event("2", "2025-10-03T00:00:00Z", Health::ok, "harmless"),
-          event("3", "2025-10-03T00:00:00Z", Health::warning, "wanted"), event("4", "", Health::warning, "undated")});
+  fleet.add(0, logs({event("1", "2025-10-01T00:00:00Z", Health::critical, "old"),
+                     event("2", "2025-10-03T00:00:00Z", Health::ok, "harmless"),
+                     event("3", "2025-10-03T00:00:00Z", Health::warning, "wanted"),
+                     event("4", "", Health::warning, "undated")}));
   ASSERT_EQ(fleet.folds().size(), 1U);
   EXPECT_EQ(fleet.folds()[0].message, "wanted");
   EXPECT_EQ(fleet.left_out(), 1U);
@@ -91,14 +93,47 @@ TEST_F(EventsTest, SinceAndSeverityFilter) {
 
 TEST_F(EventsTest, UnsetAndFastClocksAreReported) {
   EventFleet fleet({}, clock_.wall_ms());
-  fleet.add(0, {event("1", "", Health::ok, "a")});
-  fleet.add(1, {event("1", "1970-01-01T00:12:00Z", Health::ok, "a")});  // seconds since the BMC's start
-  fleet.add(2, {event("1", "2036-01-01T00:00:00Z", Health::ok, "a")});
+  fleet.add(0, logs({event("1", "", Health::ok, "a")}));
+  fleet.add(1, logs({event("1", "1970-01-01T00:12:00Z", Health::ok, "a")}));  // seconds since the BMC's start
+  fleet.add(2, logs({event("1", "2036-01-01T00:00:00Z", Health::ok, "a")}));
   EXPECT_THAT(fleet.unset_clocks(), ElementsAre(0, 1));
   EXPECT_THAT(fleet.clocks_ahead(), ElementsAre(2));
   const std::string text = write(events_document(fakes_.inventory, fleet, {}), {});
   EXPECT_THAT(text, HasSubstr("the clock of 2 BMCs was not set when events were logged (train[01-02])"));
   EXPECT_THAT(text, HasSubstr("a day ahead (train03)"));
+}
+
+TEST_F(EventsTest, TheEndOfAConditionIsNoProblem) {
+  LogEvent over = event("1", "2025-10-01T00:00:00Z", Health::critical, "over temperature");
+  over.state = EventState::deasserted;
+  EventFleet all({.keep_entries = true}, clock_.wall_ms());
+  all.add(0, logs({over}));
+  ASSERT_EQ(all.folds().size(), 1U);
+  EXPECT_EQ(all.folds()[0].severity, Health::ok);
+  EXPECT_EQ(all.folds()[0].message, "over temperature (deasserted)");
+  const std::string rows = write(event_rows(fakes_.inventory, all, {}), {.format = OutputFormat::ndjson});
+  EXPECT_THAT(rows, HasSubstr("\"critical\""));  // as the BMC said
+  EXPECT_THAT(rows, HasSubstr("\"deasserted\""));
+  EventFleet warnings({std::nullopt, Health::warning}, clock_.wall_ms());
+  warnings.add(0, logs({over}));
+  EXPECT_THAT(warnings.folds(), IsEmpty());
+}
+
+TEST_F(EventsTest, LogsAreKeptApartAndUnreadOnesNamed) {
+  LogEvent xid = event("7", "2025-10-01T00:00:00Z", Health::critical, "XID 79");
+  xid.log = "Chassis/GPU_1/XID";
+  LogEvent sel = xid;
+  sel.log = "Systems/1/SEL";
+  EventFleet fleet({.keep_entries = true}, clock_.wall_ms());
+  fleet.add(2, {{xid, sel}, {{"Managers/1/Journal", {ErrorCode::timeout, "no response", "train03"}}}});
+  EXPECT_EQ(fleet.folds().size(), 2U);
+  EXPECT_EQ(fleet.entries().size(), 2U);
+  ASSERT_EQ(fleet.unread().size(), 1U);
+  EXPECT_THAT(fleet.unread()[0].targets, ElementsAre(2));
+  const std::string text = write(events_document(fakes_.inventory, fleet, {}), {});
+  EXPECT_THAT(text, HasSubstr("Chassis/GPU_1/XID"));
+  EXPECT_THAT(text, HasSubstr("Logs that could not be read"));
+  EXPECT_THAT(text, HasSubstr("Managers/1/Journal  no response"));
 }
 
 TEST_F(EventsTest, ClearingSavesFirst) {

@@ -30,6 +30,18 @@ Result<std::vector<Account>> RedfishBmc::accounts() {
 Result<std::vector<BmcUser>> RedfishBmc::users() {
   Result<std::vector<Account>> found = accounts();
   if (!found.ok()) return found.error();
+  // Roles of the vendor or of the site.
+  std::vector<std::string> roles;
+  std::vector<Account*> holders;
+  for (Account& account : *found) {
+    if (account.user.role != UserRole::none || account.role_path.empty()) continue;
+    roles.push_back(account.role_path);
+    holders.push_back(&account);
+  }
+  const std::vector<Result<Value>> values = session_->get_many(roles);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].ok()) holders[i]->user.role = parse_role(*values[i]);
+  }
   std::vector<BmcUser> out;
   out.reserve(found->size());
   for (Account& account : *found) out.push_back(std::move(account.user));

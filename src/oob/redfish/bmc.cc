@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/quoting.h"
+#include "base/text.h"
 #include "oob/bmc/connector.h"
 #include "oob/console/program_console.h"
 #include "oob/redfish/json.h"
@@ -20,6 +22,21 @@ constexpr Duration kMinTaskPoll = milliseconds(100);
 std::string id_of(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// Chassis.ChassisType of DSP2046: the lower, the more it is a machine as a whole.
+std::size_t machine_rank(std::string_view type) {
+  constexpr std::array<std::string_view, 12> kTypes{"RackMount",  "Blade",  "Sled",   "Shelf",
+                                                    "StandAlone", "Drawer", "Tower",  "Enclosure",
+                                                    "RackGroup",  "Other",  "Module", "Component"};
+  return static_cast<std::size_t>(std::find(kTypes.begin(), kTypes.end(), type) - kTypes.begin());
+}
+
+// Firmware without a serial number writes a word for it.
+bool is_serial(const std::string& text) {
+  const bool is_zero = text.find_first_not_of('0') == std::string::npos;  // also if it is empty
+  return !is_zero && !equals_ignoring_case(text, "NA") && !equals_ignoring_case(text, "N/A") &&
+         !equals_ignoring_case(text, "None") && !equals_ignoring_case(text, "Unknown");
 }
 
 }  // namespace
@@ -88,10 +105,29 @@ Result<const ManagerInfo*> RedfishBmc::manager() {
   return &*manager_;
 }
 
+// OpenBMC has model and serial in the chassis, of which it lists every board: that of the whole machine counts.
+void RedfishBmc::complete_identity(BmcIdentity& identity) {
+  if (session_->root().chassis.empty()) return;
+  const Result<std::vector<ChassisInfo>> all = chassis();
+  if (!all.ok()) return;  // the system was read: what it lacks stays empty
+  const ChassisInfo* best = nullptr;
+  for (const ChassisInfo& one : *all) {
+    const bool is_part =
+        !one.systems.empty() && std::find(one.systems.begin(), one.systems.end(), thing_->path) == one.systems.end();
+    if (is_part || !is_serial(one.identity.serial)) continue;
+    if (best == nullptr || machine_rank(one.type) < machine_rank(best->type)) best = &one;
+  }
+  if (best == nullptr) return;
+  if (identity.manufacturer.empty()) identity.manufacturer = best->identity.manufacturer;
+  if (identity.model.empty()) identity.model = best->identity.model;
+  if (identity.serial.empty()) identity.serial = best->identity.serial;
+}
+
 Result<BmcIdentity> RedfishBmc::identity() {
   const Result<const Resettable*> found = thing();
   if (!found.ok()) return found.error();
   BmcIdentity identity = (*found)->identity;
+  if (identity.model.empty() || identity.serial.empty()) complete_identity(identity);
   const Result<const ManagerInfo*> bmc = manager();
   if (!bmc.ok() && bmc.error().code != ErrorCode::not_found) return bmc.error();
   if (bmc.ok()) identity.firmware = (*bmc)->firmware;

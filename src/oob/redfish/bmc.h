@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "oob/bmc/bmc.h"
+#include "oob/redfish/message_registry.h"
 #include "oob/redfish/session.h"
 
 namespace weft::oob {
@@ -24,10 +25,13 @@ class RedfishBmc final : public Bmc {
   [[nodiscard]] Result<std::vector<ResetAction>> reset_actions() override;
   [[nodiscard]] Status reset(ResetAction action) override;
   [[nodiscard]] Result<std::unique_ptr<ConsoleStream>> console() override;
-  // redfish/records.cc
+  // redfish/sensors.cc
   [[nodiscard]] Result<std::vector<SensorReading>> sensors() override;
+  // redfish/records.cc
   [[nodiscard]] Result<std::vector<LogEvent>> events() override;
   [[nodiscard]] Status clear_events() override;
+  // redfish/event_logs.cc
+  [[nodiscard]] Result<EventLogs> event_logs(const std::string& only) override;
   // redfish/accounts.cc
   [[nodiscard]] Result<std::vector<BmcUser>> users() override;
   [[nodiscard]] Status set_password(const std::string& user, const Secret& password) override;
@@ -42,6 +46,7 @@ class RedfishBmc final : public Bmc {
   [[nodiscard]] Result<Resettable> find_thing();
   [[nodiscard]] Result<Resettable> choose(const std::vector<std::string>& paths);
   [[nodiscard]] Result<const ManagerInfo*> manager();
+  void complete_identity(BmcIdentity& identity);
   // The BMC's spelling of the action; not_found if it is not supported.
   [[nodiscard]] Result<std::string> spelled(ResetAction action);
   // The ResetType values, read from the ActionInfo if the action itself does not list them.
@@ -56,7 +61,28 @@ class RedfishBmc final : public Bmc {
   [[nodiscard]] std::string next_page(const std::string& first, const Value& page, std::size_t got) const;
   [[nodiscard]] std::string expanded(const std::string& path) const;
 
+  // Several collections at once: their first pages, the further ones, and then what they link to.
+  struct Member {
+    std::string path{};
+    Result<Value> value = Value();
+  };
+  struct Members {
+    std::vector<Member> members{};
+    std::optional<Error> problem{};  // some pages are missing
+  };
+  [[nodiscard]] std::vector<Members> members_of(const std::vector<std::string>& paths, std::size_t most);
+  void read_pages(const std::string& path, Result<Value> first, std::size_t most, Duration end, Members& out);
+
+  [[nodiscard]] Result<std::vector<ChassisInfo>> chassis();
   [[nodiscard]] Result<LogService> log_service();
+  [[nodiscard]] std::vector<std::string> log_collections(EventLogs& out);
+  [[nodiscard]] std::vector<LogService> log_services(const std::string& only, EventLogs& out);
+  struct MessageToFill {
+    std::size_t event = 0;  // index in EventLogs
+    MessageNeed need{};
+  };
+  void fill_messages(const std::vector<MessageToFill>& missing, std::vector<LogEvent>& events);
+  [[nodiscard]] MessageTexts registry_texts(const std::vector<Member>& files, const std::string& registry);
   [[nodiscard]] Result<std::vector<Account>> accounts();
   [[nodiscard]] Result<Account> account_of(const std::string& user);
 
@@ -76,6 +102,7 @@ class RedfishBmc final : public Bmc {
   std::unique_ptr<RedfishSession> session_;
   std::optional<Resettable> thing_;
   std::optional<ManagerInfo> manager_;
+  bool ntp_is_elsewhere_ = false;  // not in the ManagerNetworkProtocol
 };
 
 }  // namespace weft::oob

@@ -238,6 +238,58 @@ TEST_F(RedfishBmcTest, ReadsSensorsOneByOneOrExpanded) {
   EXPECT_EQ(service_->server().count("GET", "/redfish/v1/Chassis/1/Sensors?$expand=.($levels=1)"), 1);
 }
 
+TEST_F(RedfishBmcTest, SensorsThermalAndPowerAreOneList) {
+  serve();
+  service_->collection("/redfish/v1/Chassis",
+                       {"/redfish/v1/Chassis/Box", "/redfish/v1/Chassis/Board", "/redfish/v1/Chassis/Disks"});
+  service_->put("/redfish/v1/Chassis/Box", R"({"@odata.id": "/redfish/v1/Chassis/Box",
+    "Sensors": {"@odata.id": "/redfish/v1/Chassis/Box/Sensors"}, "Thermal": {"@odata.id": "/redfish/v1/Chassis/Box/Thermal"}})");
+  service_->put("/redfish/v1/Chassis/Board", R"({"@odata.id": "/redfish/v1/Chassis/Board",
+    "Links": {"ContainedBy": {"@odata.id": "/redfish/v1/Chassis/Box"}},
+    "Sensors": {"@odata.id": "/redfish/v1/Chassis/Board/Sensors"}})");
+  service_->put("/redfish/v1/Chassis/Disks", R"({"@odata.id": "/redfish/v1/Chassis/Disks",
+    "Thermal": {"@odata.id": "/redfish/v1/Chassis/Disks/Thermal"}})");
+  service_->put("/redfish/v1/Chassis/Box/Sensors", R"({"Members": [
+    {"@odata.id": "/redfish/v1/Chassis/Box/Sensors/1", "Name": "CPU", "ReadingType": "Temperature", "Reading": 50}]})");
+  service_->put("/redfish/v1/Chassis/Board/Sensors", R"({"Members": [
+    {"@odata.id": "/redfish/v1/Chassis/Board/Sensors/1", "Name": "CPU", "ReadingType": "Temperature", "Reading": 51},
+    {"@odata.id": "/redfish/v1/Chassis/Board/Sensors/2", "Name": "CPU", "ReadingType": "Power", "Reading": 300}]})");
+  service_->put("/redfish/v1/Chassis/Box/Thermal", R"({"Temperatures": [{"Name": "cpu", "ReadingCelsius": 52},
+    {"Name": "Slot", "ReadingCelsius": 30}, {"Name": "Slot", "ReadingCelsius": 31}]})");
+  service_->put("/redfish/v1/Chassis/Disks/Thermal", R"({"Temperatures": [{"Name": "CPU", "ReadingCelsius": 20},
+    {"Name": "Bay", "ReadingCelsius": 0, "Status": {"State": "Absent", "Health": "Critical"}}]})");
+  const Result<std::vector<SensorReading>> sensors = bmc().sensors();
+  ASSERT_TRUE(sensors.ok()) << sensors.error().text();
+  std::vector<std::string> lines;
+  for (const SensorReading& one : *sensors) {
+    lines.push_back(fmt::format("{} {} {}", one.name, one.kind, one.value ? fmt::format("{}", *one.value) : "-"));
+    EXPECT_EQ(one.health, Health::unknown);
+  }
+  EXPECT_THAT(lines, ElementsAre("CPU temperature 50", "CPU power 300", "Slot temperature 30",
+                                 "Slot (2) temperature 31", "CPU temperature 20", "Bay temperature -"));
+}
+
+TEST_F(RedfishBmcTest, ModelAndSerialMayBeThoseOfTheChassis) {
+  serve();
+  service_->merge(kSystem, R"({"Model": null, "SerialNumber": ""})");
+  service_->collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/BMC", "/redfish/v1/Chassis/Zone",
+                                               "/redfish/v1/Chassis/Tray", "/redfish/v1/Chassis/Other"});
+  const auto put = [&](std::string_view id, std::string_view type, std::string_view serial, std::string_view system) {
+    service_->put(fmt::format("/redfish/v1/Chassis/{}", id), fmt::format(R"({{"@odata.id": "/redfish/v1/Chassis/{}",
+      "ChassisType": "{}", "Model": "{}", "SerialNumber": "{}",
+      "Links": {{"ComputerSystems": [{{"@odata.id": "{}"}}]}}}})",
+                                                                         id, type, id, serial, system));
+  };
+  put("BMC", "Component", "B1", kSystem);
+  put("Zone", "RackMount", "N/A", kSystem);
+  put("Tray", "Shelf", "T1", kSystem);
+  put("Other", "RackMount", "O1", "/redfish/v1/Systems/2");
+  const Result<BmcIdentity> identity = bmc().identity();
+  ASSERT_TRUE(identity.ok()) << identity.error().text();
+  EXPECT_EQ(identity->model, "Tray");
+  EXPECT_EQ(identity->serial, "T1");
+}
+
 TEST_F(RedfishBmcTest, OlderServicesHaveThermalAndPower) {
   serve();
   service_->collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/1"});
@@ -307,6 +359,75 @@ TEST_F(RedfishBmcTest, EndlessLogIsBounded) {
   const Result<std::vector<LogEvent>> events = bmc().events();
   ASSERT_TRUE(events.ok()) << events.error().text();
   EXPECT_EQ(events->size(), 250U);
+}
+
+// A chassis in a system, with a log each; the chassis has an entry of the system's log, too.
+void put_two_logs(TestService& service) {
+  service.collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/GPU_1"});
+  service.put("/redfish/v1/Chassis/GPU_1", R"({"@odata.id": "/redfish/v1/Chassis/GPU_1",
+    "LogServices": {"@odata.id": "/redfish/v1/Chassis/GPU_1/LogServices"}})");
+  service.collection("/redfish/v1/Chassis/GPU_1/LogServices", {"/redfish/v1/Chassis/GPU_1/LogServices/XID"});
+  service.put("/redfish/v1/Chassis/GPU_1/LogServices/XID", R"({"Id": "XID",
+    "@odata.id": "/redfish/v1/Chassis/GPU_1/LogServices/XID",
+    "Entries": {"@odata.id": "/redfish/v1/Chassis/GPU_1/LogServices/XID/Entries"}})");
+  service.put("/redfish/v1/Chassis/GPU_1/LogServices/XID/Entries", R"({"Members": [
+    {"@odata.id": "/redfish/v1/e/2", "Id": "2", "Message": "XID 79"}]})");
+  service.collection("/redfish/v1/Systems/1/LogServices",
+                     {"/redfish/v1/Systems/1/LogServices/Empty", "/redfish/v1/Systems/1/LogServices/SEL"});
+  service.put("/redfish/v1/Systems/1/LogServices/Empty", R"({"Id": "Empty",
+    "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/Empty/Entries"}})");
+  service.put("/redfish/v1/Systems/1/LogServices/Empty/Entries", R"({"Members": []})");
+  service.put("/redfish/v1/Systems/1/LogServices/SEL", R"({"Id": "SEL",
+    "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/SEL/Entries"}})");
+  service.put("/redfish/v1/Systems/1/LogServices/SEL/Entries", R"({"Members": [
+    {"@odata.id": "/redfish/v1/e/1", "Id": "1", "MessageId": "Acme.1.0.Hot", "MessageArgs": ["CPU 1"]}],
+    "Members@odata.nextLink": "/redfish/v1/Systems/1/LogServices/SEL/More"})");
+  service.put("/redfish/v1/Systems/1/LogServices/SEL/More", R"({"Members": [
+    {"@odata.id": "/redfish/v1/e/2", "Id": "2", "Message": "XID 79"}]})");
+}
+
+std::vector<std::string> lines_of(const EventLogs& logs) {
+  std::vector<std::string> lines;
+  for (const LogEvent& event : logs.events)
+    lines.push_back(fmt::format("{} {} {}", event.log, event.id, event.message));
+  return lines;
+}
+
+TEST_F(RedfishBmcTest, AllLogsAreReadAndEachEntryOnce) {
+  serve();
+  put_two_logs(*service_);
+  service_->merge("/redfish/v1/", R"({"Registries": {"@odata.id": "/redfish/v1/Registries"}})");
+  service_->collection("/redfish/v1/Registries", {"/redfish/v1/Registries/Acme"});
+  service_->put("/redfish/v1/Registries/Acme", R"({"Registry": "Acme.1.0",
+    "Location": [{"Language": "en", "Uri": "/redfish/v1/Registries/Acme/en"}]})");
+  service_->put("/redfish/v1/Registries/Acme/en", R"({"Messages": {"Hot": {"Message": "%1 is too hot"}}})");
+  Result<EventLogs> logs = bmc().event_logs("");
+  ASSERT_TRUE(logs.ok()) << logs.error().text();
+  EXPECT_THAT(logs->unread, IsEmpty());
+  EXPECT_THAT(lines_of(*logs), ElementsAre("Chassis/GPU_1/XID 2 XID 79", "Systems/1/SEL 1 CPU 1 is too hot"));
+  logs = bmc().event_logs("sel");
+  ASSERT_TRUE(logs.ok()) << logs.error().text();
+  EXPECT_THAT(lines_of(*logs), ElementsAre("Systems/1/SEL 1 CPU 1 is too hot", "Systems/1/SEL 2 XID 79"));
+  logs = bmc().event_logs("Chassis/GPU_1/XID");
+  ASSERT_TRUE(logs.ok()) << logs.error().text();
+  EXPECT_THAT(lines_of(*logs), ElementsAre("Chassis/GPU_1/XID 2 XID 79"));
+  EXPECT_EQ(bmc().event_logs("Chassis").error().code, ErrorCode::not_found);
+}
+
+TEST_F(RedfishBmcTest, ALogThatCannotBeReadIsNamed) {
+  serve([](const ServerRequest& request) -> std::optional<ServerAnswer> {
+    if (request.path != "/redfish/v1/Chassis/GPU_1/LogServices/XID/Entries" &&
+        request.path != "/redfish/v1/Systems/1/LogServices/SEL/More")
+      return std::nullopt;
+    return ServerAnswer{.status = 500, .body = "{}"};
+  });
+  put_two_logs(*service_);
+  const Result<EventLogs> logs = bmc().event_logs("");
+  ASSERT_TRUE(logs.ok()) << logs.error().text();
+  EXPECT_THAT(lines_of(*logs), ElementsAre("Systems/1/SEL 1 Acme.1.0.Hot"));
+  ASSERT_EQ(logs->unread.size(), 2U);
+  EXPECT_EQ(logs->unread[0].log, "Chassis/GPU_1/XID");
+  EXPECT_EQ(logs->unread[1].log, "Systems/1/SEL");
 }
 
 class RedfishAccounts : public RedfishBmcTest {

@@ -100,7 +100,8 @@ class Reader {
                              {"basic_only", flag(out.basic_only)},
                              {"skip_page", count(out.skip_page)},
                              {"syslog", place(out.syslog)},
-                             {"firewall", place(out.firewall)}});
+                             {"firewall", place(out.firewall)},
+                             {"ntp", place(out.ntp)}});
     if (!read.ok()) return read;
     if (out.name.empty()) return bad(sources_, node, "needs a name");
     return {};

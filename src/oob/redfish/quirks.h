@@ -45,6 +45,7 @@ struct Quirk {
   int skip_page = 0;  // entries per page of a log without a link to the next page; 0: it has one
   SettingPlace syslog{};
   SettingPlace firewall{};
+  SettingPlace ntp{};  // only read, where the ManagerNetworkProtocol has none
 };
 
 // What a service reports about itself.

@@ -52,7 +52,10 @@ std::string kind_of(const std::string& type, const std::string& unit) {
 // Status.State of an absent component; its reading is meaningless.
 bool is_absent(const Value& value) { return raw_text(value, {"Status", "State"}) == "Absent"; }
 
-Health health_of(const Value& value) { return parse_health(raw_text(value, {"Status", "Health"})); }
+// Some services call a part critical that is not there.
+Health health_of(const Value& value) {
+  return is_absent(value) ? Health::unknown : parse_health(raw_text(value, {"Status", "Health"}));
+}
 
 struct OldReading {
   std::string_view kind{};
@@ -122,9 +125,20 @@ std::vector<SensorReading> parse_power(const Value& value) {
   for (const Value& supply : list(value, {"PowerSupplies"})) {
     if (out.size() >= kMaxMembers) break;
     if (!supply.is_map()) continue;
-    // PowerInputWatts is newer than LastPowerOutputWatts (Power 1.5); services have one, the other, or both.
-    const bool input = number(supply, {"PowerInputWatts"}).has_value();
-    out.push_back(old_reading(supply, {"power", "W", input ? "PowerInputWatts" : "LastPowerOutputWatts"}));
+    // PowerOutputWatts replaced LastPowerOutputWatts; services have what the supply takes, what it gives, or both.
+    const bool has_output = number(supply, {"PowerOutputWatts"}).has_value();
+    const OldReading output{"power", "W", has_output ? "PowerOutputWatts" : "LastPowerOutputWatts"};
+    const OldReading input{"power", "W", "PowerInputWatts"};
+    SensorReading given = old_reading(supply, output);
+    SensorReading taken = old_reading(supply, input);
+    if (!given.value || !taken.value) {
+      out.push_back(taken.value ? std::move(taken) : std::move(given));
+      continue;
+    }
+    given.name += " output";
+    taken.name += " input";
+    out.push_back(std::move(taken));
+    out.push_back(std::move(given));
   }
   return out;
 }

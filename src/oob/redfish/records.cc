@@ -1,4 +1,4 @@
-// RedfishBmc: collections, sensors and logs.
+// RedfishBmc: collections, and the event log of the machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,36 +79,6 @@ Result<std::vector<Value>> RedfishBmc::members(const std::string& path, std::siz
     next = next_page(path, reply->value, out.size());
     if (clock.now() > end) return error(ErrorCode::timeout, "reading a collection took too long");
   }
-  return out;
-}
-
-Result<std::vector<SensorReading>> RedfishBmc::sensors() {
-  if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis and therefore no sensors");
-  const Result<std::vector<Value>> chassis = members(session_->root().chassis, kMaxMembers, false);
-  if (!chassis.ok()) return chassis.error();
-  std::vector<SensorReading> out;
-  std::optional<Error> problem;
-  const auto note = [&](const Error& seen) {
-    if (!problem && seen.code != ErrorCode::not_found) problem = seen;
-  };
-  for (const Value& one : *chassis) {
-    const ChassisInfo info = parse_chassis(one);
-    if (!info.sensors.empty()) {
-      const Result<std::vector<Value>> sensors = members(info.sensors, kMaxMembers, false);
-      if (!sensors.ok()) note(sensors.error());
-      for (const Value& sensor : sensors.ok() ? *sensors : std::vector<Value>()) out.push_back(parse_sensor(sensor));
-      if (sensors.ok() && !sensors->empty()) continue;
-    }
-    // Services older than Redfish 2020.4 have these instead.
-    for (const auto& [path, parse] : {std::pair(info.thermal, &parse_thermal), std::pair(info.power, &parse_power)}) {
-      if (path.empty()) continue;
-      const Result<RedfishReply> reply = session_->get(path);
-      if (!reply.ok()) note(reply.error());
-      std::vector<SensorReading> read = reply.ok() ? parse(reply->value) : std::vector<SensorReading>();
-      std::move(read.begin(), read.end(), std::back_inserter(out));
-    }
-  }
-  if (out.empty() && problem) return *problem;
   return out;
 }
 

@@ -53,6 +53,7 @@ ServiceRoot parse_service_root(const Value& value) {
   root.chassis = path_of(value, {"Chassis"});
   root.accounts = path_of(value, {"AccountService"});
   root.sessions = path_of(value, {"Links", "Sessions"});
+  root.registries = path_of(value, {"Registries"});
   root.expand_links = truth(value, {"ProtocolFeaturesSupported", "ExpandQuery", "NoLinks"}).value_or(false);
   root.expand_levels = truth(value, {"ProtocolFeaturesSupported", "ExpandQuery", "Levels"}).value_or(false);
   return root;
@@ -136,7 +137,19 @@ ManagerInfo parse_manager(const Value& value) {
 }
 
 ChassisInfo parse_chassis(const Value& value) {
-  return {path_of(value, {"Sensors"}), path_of(value, {"Thermal"}), path_of(value, {"Power"})};
+  ChassisInfo chassis;
+  chassis.path = path_of(value, {"@odata.id"});
+  chassis.sensors = path_of(value, {"Sensors"});
+  chassis.thermal = path_of(value, {"Thermal"});
+  chassis.power = path_of(value, {"Power"});
+  chassis.within = path_of(value, {"Links", "ContainedBy"});
+  for (const Value& system : list(value, {"Links", "ComputerSystems"}))
+    chassis.systems.push_back(path_of(system, {"@odata.id"}));
+  chassis.type = raw_text(value, {"ChassisType"});
+  chassis.identity.manufacturer = clean_text(value, {"Manufacturer"});
+  chassis.identity.model = clean_text(value, {"Model"});
+  chassis.identity.serial = clean_text(value, {"SerialNumber"});
+  return chassis;
 }
 
 LogService parse_log_service(const Value& value) {
@@ -149,31 +162,28 @@ LogService parse_log_service(const Value& value) {
   return log;
 }
 
-LogEvent parse_log_entry(const Value& value) {
-  LogEvent event;
-  event.id = clean_text(value, {"Id"});
-  event.time = clean_text(value, {"Created"});
-  if (event.time.empty()) event.time = clean_text(value, {"EventTimestamp"});
-  // A clock that was never set starts at its epoch.
-  if (event.time.starts_with("1970-01-01") || event.time.starts_with("0000")) event.time.clear();
-  event.severity = parse_health(raw_text(value, {"Severity"}));
-  event.source = clean_text(value, {"SensorType"});
-  if (event.source.empty()) event.source = clean_text(value, {"EntryType"});
-  event.message = clean_text(value, {"Message"});
-  if (event.message.empty()) event.message = clean_text(value, {"MessageId"});
-  return event;
-}
-
 Account parse_account(const Value& value) {
   Account account;
   account.path = path_of(value, {"@odata.id"});
   account.etag = raw_text(value, {"@odata.etag"});
+  account.role_path = path_of(value, {"Links", "Role"});
   account.user.id = clean_text(value, {"Id"});
   account.user.name = clean_text(value, {"UserName"});
   account.user.role = role_named(raw_text(value, {"RoleId"}));
-  account.user.enabled = truth(value, {"Enabled"}).value_or(false);
+  account.user.enabled = truth(value, {"Enabled"}).value_or(true);  // iLO does not report it
   account.user.locked = truth(value, {"Locked"}).value_or(false);
   return account;
+}
+
+UserRole parse_role(const Value& value) {
+  const std::vector<std::string> privileges = texts(value, {"AssignedPrivileges"});
+  const auto has = [&](std::string_view name) {
+    return std::find(privileges.begin(), privileges.end(), name) != privileges.end();
+  };
+  // The predefined roles of DSP0266 differ in these.
+  if (has("ConfigureUsers") || has("ConfigureManager")) return UserRole::administrator;
+  if (has("ConfigureComponents")) return UserRole::operating;
+  return has("Login") ? UserRole::read_only : UserRole::none;
 }
 
 BmcSettings parse_network_protocol(const Value& value) {

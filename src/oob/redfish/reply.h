@@ -27,6 +27,7 @@ struct ServiceRoot {
   std::string chassis{};
   std::string accounts{};      // the AccountService
   std::string sessions{};      // the collection of sessions
+  std::string registries{};    // the collection of message registry files
   bool expand_links = false;   // $expand=. is supported
   bool expand_levels = false;  // ... with $levels
 };
@@ -71,9 +72,14 @@ struct ManagerInfo {
 [[nodiscard]] ManagerInfo parse_manager(const Value& value);
 
 struct ChassisInfo {
+  std::string path{};
   std::string sensors{};
   std::string thermal{};
   std::string power{};
+  std::string within{};                // the chassis that it is a part of
+  std::vector<std::string> systems{};  // that it is a part of
+  std::string type{};                  // ChassisType: "RackMount", "Component"
+  BmcIdentity identity{};              // manufacturer, model and serial
 };
 [[nodiscard]] ChassisInfo parse_chassis(const Value& value);
 
@@ -91,14 +97,19 @@ struct LogService {
   bool sel = false;  // LogEntryType is that of the system event log
 };
 [[nodiscard]] LogService parse_log_service(const Value& value);
+// "Chassis/GPU_1/XID" for /redfish/v1/Chassis/GPU_1/LogServices/XID.
+[[nodiscard]] std::string log_name(std::string_view path);
 [[nodiscard]] LogEvent parse_log_entry(const Value& value);
 
 struct Account {
   std::string path{};
   std::string etag{};
+  std::string role_path{};
   BmcUser user{};
 };
 [[nodiscard]] Account parse_account(const Value& value);
+// What the privileges of a Role resource amount to.
+[[nodiscard]] UserRole parse_role(const Value& value);
 
 // IPMI, HTTP, SSH, SNMP and NTP of a ManagerNetworkProtocol.
 [[nodiscard]] BmcSettings parse_network_protocol(const Value& value);

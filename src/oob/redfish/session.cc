@@ -140,7 +140,8 @@ Status RedfishSession::log_in() {
   for (const bool first : {true, false}) {
     Result<HttpReply> reply = ask_for_session();
     if (!reply.ok()) return reply.error();
-    if (reply->status == 200 || reply->status == 201) return take_session(*reply);
+    // 201 by DSP0266; DMTF's reference server says 204.
+    if (reply->status >= 200 && reply->status < 300) return take_session(*reply);
     if (reply->status == 401) return error(ErrorCode::refused, "user or password refused");
     if (reply->status == 404 || reply->status == 405) return use_basic();
     if (!is_session_limit(*reply)) {

@@ -51,9 +51,11 @@ Result<BmcSettings> RedfishBmc::settings() {
     if (!interfaces.ok() && interfaces.error().code != ErrorCode::not_found) return interfaces.error();
     if (interfaces.ok()) settings.host_interface = any_interface_enabled(*interfaces);
   }
-  for (const auto& [place, out] : {std::pair(&session_->quirk().syslog, &settings.syslog),
-                                   std::pair(&session_->quirk().firewall, &settings.firewall)}) {
-    if (!place->known()) continue;
+  for (const auto& [place, out] :
+       {std::pair(&session_->quirk().syslog, &settings.syslog),
+        std::pair(&session_->quirk().firewall, &settings.firewall), std::pair(&session_->quirk().ntp, &settings.ntp)}) {
+    if (!place->known() || out->has_value()) continue;
+    ntp_is_elsewhere_ = ntp_is_elsewhere_ || out == &settings.ntp;
     const Result<ReadPlace> read = read_place(*place);
     if (!read.ok() && read.error().code != ErrorCode::not_found) return read.error();
     if (read.ok()) *out = read_setting(*place, read->value);
@@ -89,6 +91,7 @@ Status RedfishBmc::change(const SettingsChange& change) {
     return error(ErrorCode::not_found, "has no setting for " + unknown + "; nothing was changed");
   }
   // Reject what is known to be impossible before sending anything.
+  if (change.ntp && ntp_is_elsewhere_) return error(ErrorCode::not_found, "the NTP servers are read-only in Redfish");
   const SettingPlace& syslog = session_->quirk().syslog;
   const SettingPlace& firewall = session_->quirk().firewall;
   for (const auto& [place, wanted] : {std::pair(&syslog, &change.syslog), std::pair(&firewall, &change.firewall)}) {

@@ -1,0 +1,115 @@
+// Log entries for redfish/reply.h, with the spellings of vendors.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "oob/redfish/json.h"
+#include "oob/redfish/reply.h"
+
+namespace weft::oob {
+namespace {
+
+// Of one message; the longest in public dumps has 600.
+constexpr std::size_t kMaxEventBytes = 2048;
+
+std::string message_text(const Value& value, std::initializer_list<std::string_view> keys) {
+  return printable(trim(raw_text(value, keys)), kMaxEventBytes);
+}
+
+// AMI firmware without a text for an IPMI record lists its fields: "Event_Data_1 : 2, ..., Event_Type : Drive Presence,
+// ". Empty if there is no such field.
+std::string_view ami_field(std::string_view text, std::string_view name) {
+  const std::string start = fmt::format("{} : ", name);
+  std::size_t at = text.find(start);
+  while (at != std::string_view::npos && at != 0 && text[at - 1] != ' ') at = text.find(start, at + 1);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + start.size());
+  return trim(text.substr(0, text.find(", ")), " ,");  // the last field has a comma, too
+}
+
+void read_ami_record(std::string_view text, LogEvent& event) {
+  const std::string_view what = ami_field(text, "Event_Type");
+  const std::string_view direction = ami_field(text, "Event_Dir");
+  if (what.empty() || direction.empty()) return;
+  event.message = what;
+  if (const std::string_view sensor = ami_field(text, "Sensor_Number"); !sensor.empty())
+    event.message += fmt::format(" (sensor {})", sensor);
+  if (event.source.empty()) event.source = ami_field(text, "Sensor_Type");
+  if (event.state != EventState::unknown) return;
+  event.state = direction.starts_with("Deassert") ? EventState::deasserted : EventState::asserted;
+}
+
+EventState state_of(std::string_view entry_code) {
+  // LogEntry.LogEntryCode of DSP2046; the others ("Lower Critical - going low") say how it was asserted.
+  if (entry_code == "Assert") return EventState::asserted;
+  if (entry_code == "Deassert") return EventState::deasserted;
+  return EventState::unknown;
+}
+
+// The last segment of a path.
+std::string id_in(std::string_view path) { return clean(path.substr(path.rfind('/') + 1)); }
+
+// "Oem": {"Hpe": {"ClassDescription": "Drive Array"}}, {"Supermicro": {"Category": "Account"}}.
+std::string vendor_category(const Value& value) {
+  const Value* oem = member(value, {"Oem"});
+  if (oem == nullptr || !oem->is_map()) return {};
+  for (const Value::Entry& vendor : oem->entries()) {
+    if (!vendor.value.is_map()) continue;
+    for (const std::string_view name : {"ClassDescription", "Category"}) {
+      if (std::string found = clean_text(vendor.value, {name}); !found.empty()) return found;
+    }
+  }
+  return {};
+}
+
+std::string source_of(const Value& value) {
+  for (const std::string_view name : {"SensorType", "OemSensorType"}) {
+    if (std::string found = clean_text(value, {name}); !found.empty()) return found;
+  }
+  if (std::string found = vendor_category(value); !found.empty()) return found;
+  return id_in(path_of(value, {"Links", "OriginOfCondition"}));
+}
+
+// A clock that was never set starts at its epoch.
+std::string time_in(const Value& value, std::string_view name) {
+  std::string time = clean_text(value, {name});
+  if (time.starts_with("1970-01-01") || time.starts_with("0000")) time.clear();
+  return time;
+}
+
+}  // namespace
+
+LogEvent parse_log_entry(const Value& value) {
+  LogEvent event;
+  event.id = clean_text(value, {"Id"});
+  // When it happened; Created is when the entry was written.
+  event.time = time_in(value, "EventTimestamp");
+  if (event.time.empty()) event.time = time_in(value, "Created");
+  event.severity = parse_health(raw_text(value, {"Severity"}));
+  event.state = state_of(raw_text(value, {"EntryCode"}));
+  event.source = source_of(value);
+  event.message_id = clean_text(value, {"MessageId"});
+  event.resolution = message_text(value, {"Resolution"});
+  const std::string text = message_text(value, {"Message"});
+  event.message = text;
+  read_ami_record(text, event);
+  if (event.source.empty()) event.source = clean_text(value, {"EntryType"});
+  if (event.message.empty()) event.message = event.message_id;
+  // An entry of a log of dumps has a name alone: "BMC Dump Entry".
+  if (event.message.empty()) event.message = clean_text(value, {"Name"});
+  return event;
+}
+
+std::string log_name(std::string_view path) {
+  constexpr std::string_view kRoot = "/redfish/v1/";
+  constexpr std::string_view kServices = "/LogServices/";
+  if (path.starts_with(kRoot)) path.remove_prefix(kRoot.size());
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const std::size_t at = path.find(kServices);
+  if (at == std::string_view::npos) return clean(path);
+  return clean(fmt::format("{}/{}", path.substr(0, at), path.substr(at + kServices.size())));
+}
+
+}  // namespace weft::oob
