@@ -946,9 +946,22 @@ class OobDumpSessions(OobCase):
         self.addCleanup(path.write_text, text, encoding="utf-8")
         path.write_text(text.replace(PASSWORD, "wrong"), encoding="utf-8")
         row, = self.machines.json("status", "hpe001", codes=(5,))["devices"]
-        self.assertNotEqual(row["state"], "on")
+        self.assertEqual((row["state"], row["cause"]), ("unreachable", "user or password refused"))
         self.assertTrue(row["error"])
         self.machines.servers["hpe"].clear()
+
+    def test_untrusted_certificate(self):
+        """Not a refused login, and nothing that other credentials would help against."""
+        path = self.machines.folder / "endpoints.yaml"
+        text = path.read_text(encoding="utf-8")
+        self.addCleanup(path.write_text, text, encoding="utf-8")
+        path.write_text(re.sub(r"defaults: .*\n", "", text), encoding="utf-8")
+        row, = self.machines.json("status", "dell001", codes=(5,))["devices"]
+        self.assertEqual((row["state"], row["cause"]), ("unreachable", "certificate not trusted"))
+        self.assertIn("sha256//", row["error"])
+        findings = self.machines.json("audit", "dell001", codes=(0, 1, 3))["findings"]
+        self.assertNotIn("OB048", [one["rule"] for one in findings])
+        self.assertEqual([one for one in findings if "rotate" in one["fix"]], [])
 
 
 if __name__ == "__main__":

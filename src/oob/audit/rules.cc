@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "oob/audit/audit.h"
+#include "oob/bmc/cause.h"
 #include "oob/manage/users_view.h"
 
 namespace weft::oob {
@@ -25,6 +26,15 @@ std::string host_part(std::string_view target) {
   if (target.starts_with('[')) return std::string(target.substr(1, target.find(']') - 1));
   if (std::count(target.begin(), target.end(), ':') == 1) target = target.substr(0, target.find(':'));
   return std::string(target);
+}
+
+// For a BMC that refused before it saw the credentials.
+std::string remedy_of(const Error& refusal) {
+  const std::string_view cause = cause_text(refusal);
+  if (cause == kNotTrusted) return "compare its key at the machine, then set `ca` or `pin` in the endpoints file";
+  if (cause == kNoCipherSuite) return "set `ciphers` in the endpoints file to suites that it offers";
+  if (cause == kRedirected) return "set `host` and `port` in the endpoints file to where it redirects";
+  return "update its firmware";
 }
 
 // Evaluates one device; each member checks one aspect.
@@ -57,9 +67,12 @@ class Judge {
         device_.endpoint.tls.verify && facts_.tls && !facts_.tls->problems.empty() && facts_.no_session;
     if (facts_.no_session && !by_certificate) {
       const std::string why = reason_of(*facts_.no_session);
-      if (facts_.no_session->code == ErrorCode::refused)
+      const bool is_refused = facts_.no_session->code == ErrorCode::refused;
+      if (is_about_credentials(*facts_.no_session))
         add("OB048", "rejects the stored credentials: " + why,
             "weft oob rotate CLUSTER HOSTS, or correct the credential store");
+      else if (is_refused)
+        add("OB047", "is not reached out of band: " + why, remedy_of(*facts_.no_session));
       else
         add("OB047", "is not reached out of band: " + why, "weft show cables CLUSTER; check port, address and power");
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "oob/bmc/bmc.h"
+#include "oob/bmc/cause.h"
 #include "oob/bmc/fleet.h"
 #include "oob/bmc/inventory.h"
 #include "oob/credentials/credentials.h"
@@ -123,7 +124,7 @@ class FakeMachine {
     if (Status spent = spend("dial"); !spent.ok()) return spent;
     const std::lock_guard lock(mutex_);
     if (faults_.refuses_login || (!password.empty() && !(given == password)))
-      return Error{ErrorCode::refused, "login refused", name_};
+      return Error{ErrorCode::refused, std::string(kLoginRefused), name_};
     if (counted(faults_.busy_dials) || (faults_.most_sessions > 0 && sessions_ >= faults_.most_sessions))
       return Error{ErrorCode::conflict, "no free session", name_};
     ++sessions_;

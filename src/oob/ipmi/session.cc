@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "oob/bmc/cause.h"
 #include "oob/ipmi/error.h"
 #include "oob/ipmi/probe.h"
 #include "oob/ipmi/relay.h"
@@ -15,6 +16,8 @@ namespace weft::oob {
 namespace {
 
 using Steady = std::chrono::steady_clock;
+
+constexpr std::string_view kSuiteHelp = "; `ciphers` in the endpoints file allows others, such as 3";
 
 // Once per process: libgcrypt must not be initialized by two threads at the same time.
 bool crypto_ready() {
@@ -37,6 +40,20 @@ bool makes_no_sense(int number) {
 bool suite_refused(int number) {
   return number == IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE || number == IPMI_ERR_BAD_RMCPPLUS_STATUS_CODE ||
          makes_no_sense(number);
+}
+
+std::string_view login_cause(int number) {
+  switch (number) {
+    case IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE:
+    case IPMI_ERR_BAD_RMCPPLUS_STATUS_CODE:
+      return kNoCipherSuite;
+    case IPMI_ERR_USERNAME_INVALID:
+    case IPMI_ERR_PASSWORD_INVALID:
+    case IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT:
+      return kLoginRefused;
+    default:
+      return {};
+  }
 }
 
 bool session_gone(int number) {
@@ -77,8 +94,11 @@ Result<IpmiSession::Context> IpmiSession::connect(const std::string& address, co
     return Error{ErrorCode::refused, fmt::format("cannot {}: the BMC refused it or sent an invalid response", what),
                  options_.device};
   }
-  if (opened != 0) return ipmi_error(number, what, options_.device);
-  return context;
+  if (opened == 0) return context;
+  Error refusal = ipmi_error(number, what, options_.device);
+  if (const std::string_view cause = login_cause(number); !cause.empty())
+    refusal.message = fmt::format("{}: {}{}", cause, refusal.message, cause == kNoCipherSuite ? kSuiteHelp : "");
+  return refusal;
 }
 
 Status IpmiSession::open_any() {

@@ -263,6 +263,28 @@ TEST_F(PowerLoopTest, RefusedLoginIsNotRetried) {
   EXPECT_NE(outcome.next.find("credentials"), std::string::npos);
 }
 
+TEST_F(PowerLoopTest, WhatHasNoSystemIsGivenUpSoon) {
+  before_call_ = [](const std::string& call) -> std::optional<Error> {
+    if (call != "power") return std::nullopt;
+    return Error{ErrorCode::not_found, "has no system", {}};
+  };
+  const PowerOutcome outcome = run(PowerVerb::cycle, true, {});
+  EXPECT_EQ(outcome.end, PowerEnd::not_done);
+  EXPECT_EQ(outcome.reason, "has no system");
+  EXPECT_EQ(outcome.sends, 0);
+  EXPECT_LT(outcome.took, options_.deadline / 4);
+}
+
+TEST_F(PowerLoopTest, ASystemThatIsMissingForAWhileIsWaitedFor) {
+  int asked = 0;
+  before_call_ = [&](const std::string& call) -> std::optional<Error> {
+    if (call != "power" || ++asked < 4 || asked > 12) return std::nullopt;
+    return Error{ErrorCode::not_found, "has no system", {}};
+  };
+  EXPECT_EQ(run(PowerVerb::cycle, true, {}).end, PowerEnd::done);
+  EXPECT_GT(asked, 12);
+}
+
 TEST_F(PowerLoopTest, StuckMachines) {
   const PowerOutcome off = run(PowerVerb::on, false, {.stuck_off = true});
   EXPECT_EQ(off.end, PowerEnd::not_done);

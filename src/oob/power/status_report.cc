@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "oob/bmc/cause.h"
 #include "oob/power/plan.h"
 
 namespace weft::oob {
@@ -31,7 +32,7 @@ Saying saying_of(const Inventory& inventory, const DeviceStatus& device) {
     const int rank = state == PowerState::on ? 0 : state == PowerState::off ? 2 : 1;
     return {rank, std::string(to_text(state)), device.power.boot_progress};
   }
-  if (device.error) return {3, "unreachable", std::string(cause_text(device.error->code))};
+  if (device.error) return {3, "unreachable", std::string(cause_text(*device.error))};
   return {4, "skipped",
           inventory.targets()[device.target].endpoint.protocol == Protocol::none ? "has no BMC" : "stopped"};
 }
@@ -101,26 +102,6 @@ FactsSection figures(const StatusReport& report) {
 }
 
 }  // namespace
-
-std::string_view cause_text(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::unavailable:
-      return "no answer";
-    case ErrorCode::timeout:
-      return "timed out";
-    case ErrorCode::refused:
-      return "login refused";
-    case ErrorCode::conflict:
-      return "busy";
-    case ErrorCode::invalid_input:
-      return "invalid response";
-    case ErrorCode::not_found:
-      return "no credentials or no power state";
-    case ErrorCode::internal:
-      break;
-  }
-  return "failed";
-}
 
 std::string seconds_text(Duration time) { return fmt::format("{:.3f} s", static_cast<double>(time.count()) * 1e-9); }
 

@@ -13,8 +13,6 @@ enum class StatusRows : std::uint8_t {
 };
 
 [[nodiscard]] Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows);
-// "no answer", "timed out", "login refused", ...
-[[nodiscard]] std::string_view cause_text(ErrorCode code);
 // Seconds for people: "0.153 s".
 [[nodiscard]] std::string seconds_text(Duration time);
 

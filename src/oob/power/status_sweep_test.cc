@@ -42,7 +42,7 @@ TEST(StatusSweep, StatesCausesAndFigures) {
   EXPECT_EQ(report.threads, 1);
   EXPECT_EQ(report.model, milliseconds(400));  // 2 * 100 + 50 + 150
   const std::string shown = write(status_document(world.inventory, report, StatusRows::folded), {});
-  for (const char* text : {"on", "n[1,4]", "off", "n5", "no answer", "login refused", "has no BMC", "sw1"})
+  for (const char* text : {"on", "n[1,4]", "off", "n5", "no answer", "user or password refused", "has no BMC", "sw1"})
     EXPECT_NE(shown.find(text), std::string::npos) << text << "\n" << shown;
   const std::string rows =
       write(status_document(world.inventory, report, StatusRows::each_device), {.format = OutputFormat::ndjson});

@@ -140,8 +140,11 @@ bool PowerWatch::look() {
         return true;
       }
       failed(reading.error());
-      // A BMC that opens sessions and rejects requests in them will not recover by retrying.
-      if (reading.error().code == ErrorCode::refused && ++refusals_ > kMaxRefusals) gave_up_ = true;
+      // A BMC that opens sessions and rejects requests in them, or never had a system to control, will not recover by
+      // retrying. One that restarts may lack it for a while: after its state was read once, that is waited for.
+      const ErrorCode code = reading.error().code;
+      const bool is_permanent = code == ErrorCode::refused || (code == ErrorCode::not_found && !reached_);
+      if (is_permanent && ++refusals_ > kMaxRefusals) gave_up_ = true;
     }
     if (!pause(backoff(failures_))) return false;
   }

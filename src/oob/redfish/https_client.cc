@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "lazy/curl.h"
 #include "lazy/ssl.h"
+#include "oob/bmc/cause.h"
 #include "oob/redfish/gate.h"
 #include "oob/redfish/http_header.h"
 #include "oob/redfish/json.h"
@@ -185,7 +186,7 @@ class HttpsClient::Engine {
       if (!again && !((status == 301 || status == 302 || status == 303) && request.method == "GET")) return reply;
       if (reply->location.empty()) return reply;
       const std::string path = same_origin(reply->location);
-      if (path.empty()) return error(ErrorCode::refused, "redirects to another host or path; not followed");
+      if (path.empty()) return error(ErrorCode::refused, fmt::format("{}; not followed", kRedirected));
       if (hops == kMaxRedirects) return error(ErrorCode::invalid_input, "redirect loop");
       request.path = path;
       reply = std::move(perform({request}).front());
@@ -380,9 +381,9 @@ class HttpsClient::Engine {
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_ISSUER_ERROR:
       case CURLE_SSL_CACERT_BADFILE:
-        return error(ErrorCode::refused, "certificate not trusted: " + detail + trust_help());
+        return error(ErrorCode::refused, fmt::format("{}: {}{}", kNotTrusted, detail, trust_help()));
       case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-        return error(ErrorCode::refused, fmt::format("certificate not trusted: its key is {}, pinned is {}",
+        return error(ErrorCode::refused, fmt::format("{}: its key is {}, pinned is {}", kNotTrusted,
                                                      presented_.empty() ? "unknown" : presented_, endpoint_.tls.pin));
       case CURLE_SSL_CONNECT_ERROR:
         return tls_error(detail);
@@ -419,10 +420,10 @@ class HttpsClient::Engine {
   [[nodiscard]] Error tls_error(const std::string& detail) const {
     const auto says = [&](std::string_view words) { return detail.find(words) != std::string::npos; };
     if (says("wrong version number") || says("http request") || says("packet length")) {
-      return error(ErrorCode::invalid_input, fmt::format("does not use TLS on port {}", endpoint_.real_port()));
+      return error(ErrorCode::invalid_input, fmt::format("{} on port {}", kNoTls, endpoint_.real_port()));
     }
     if (says("protocol version") || says("unsupported protocol")) {
-      return error(ErrorCode::refused, "supports only TLS older than 1.2");
+      return error(ErrorCode::refused, std::string(kOldTls));
     }
     return error(ErrorCode::unavailable, "no TLS connection: " + detail);
   }

@@ -8,6 +8,7 @@
 
 #include "base/quoting.h"
 #include "base/utf8.h"
+#include "oob/bmc/cause.h"
 #include "oob/redfish/json.h"
 
 namespace weft::oob {
@@ -142,7 +143,7 @@ Status RedfishSession::log_in() {
     if (!reply.ok()) return reply.error();
     // 201 by DSP0266; DMTF's reference server says 204.
     if (reply->status >= 200 && reply->status < 300) return take_session(*reply);
-    if (reply->status == 401) return error(ErrorCode::refused, "user or password refused");
+    if (reply->status == 401) return error(ErrorCode::refused, std::string(kLoginRefused));
     if (reply->status == 404 || reply->status == 405) return use_basic();
     if (!is_session_limit(*reply)) {
       Error refusal = error_of(*reply);
@@ -152,7 +153,7 @@ Status RedfishSession::log_in() {
     }
     if (first && remove_stale_session()) continue;
     if (use_basic().ok()) return {};
-    return error(ErrorCode::conflict, "cannot create a session: " + error_of(*reply).message);
+    return error(ErrorCode::conflict, fmt::format("{}: {}", kSessionLimit, error_of(*reply).message));
   }
   return error(ErrorCode::internal, "unreachable");
 }
@@ -204,7 +205,7 @@ Status RedfishSession::use_basic() {
     request.path = path;
     const Result<HttpReply> reply = client_.request(request);
     if (!reply.ok()) return reply.error();
-    if (reply->status == 401) return error(ErrorCode::refused, "user or password refused");
+    if (reply->status == 401) return error(ErrorCode::refused, std::string(kLoginRefused));
     if (reply->status >= 200 && reply->status < 300) return {};
     if (reply->status != 403 && reply->status != 404 && reply->status != 405) return error_of(*reply);
   }
@@ -248,7 +249,7 @@ Error RedfishSession::error_of(const HttpReply& reply) {
   const ReplyMessages messages = parse_messages(json_or_null(reply));
   if (messages.has("PasswordChangeRequired")) {
     if (!messages.change_account.empty()) change_account_ = messages.change_account;
-    return error(ErrorCode::refused, "the password must be changed before anything else is allowed");
+    return error(ErrorCode::refused, fmt::format("{} before anything else is allowed", kPasswordExpired));
   }
   // Base registry (DSP8011): the service does not support the action, or not with this value.
   const bool lacks =
