@@ -235,7 +235,7 @@ class ApiAuditSecrets(unittest.TestCase):
                 for what, secret in secrets.items():
                     shown = secret.rsplit("_", 1)[1] if secret.startswith("weft_") else secret
                     self.assertNotIn(shown, content, f"{what} in {place}")
-                # Jobs have to be in the journal, from which they are started again: nobody but the server reads it.
+                # Jobs have to be in the journal, from which they are started again: only the server reads it.
                 if place != "files":
                     self.assertNotIn(canary, content, place)
             for folder in (lab.state, lab.state / "journal", lab.state / "audit", lab.state / "access"):

@@ -303,7 +303,7 @@ class ApiBrowser(unittest.TestCase):
                     self.page.open(site.url + "/")
                     self.page.run("document.getElementById(arguments[0]).submit()", form)
                     self.page.wait_for(lambda: self.page.url == target)
-                    # Without the cookie nobody is signed in; with it the request is refused.
+                    # Without the cookie the request has no session; with it the request is refused.
                     status = json.loads(self.page.run("return document.body.innerText"))["status"]
                     self.assertEqual(status, 401 if kind == "cross-site" else 403)
                 self.page.open(site.url + "/")

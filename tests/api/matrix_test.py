@@ -17,7 +17,7 @@ import urllib.parse
 
 from lab import API, Lab, METHODS, operations, run_tests
 
-# Another tenant's names: nobody else's text contains them. Those of team-a begin with zq5, those of team-b with zq7.
+# Another tenant's names: no other text contains them. Those of team-a begin with zq5, those of team-b with zq7.
 WORD_A, WORD_B = "zq5", "zq7"
 
 # Who asks: user, groups, and how the token is restricted.
@@ -37,7 +37,7 @@ CALLERS = {
     "lead as user": ("zq5lena", ["leads-a"], {"role": "user", "tenant": "team-a"}),
     "both as a": ("otto", ["team-a", "team-b"], {"tenant": "team-a"}),
 }
-# Without a credential; an admin over the Unix socket; an admin with a token of the provider, made by nobody else.
+# Without a credential; an admin over the Unix socket; an admin with a token of the provider, not by another user.
 ANONYMOUS, SOCKET, BEARER = "anonymous", "socket", "bearer"
 PEOPLE = {"adele": {"password": "unused-1", "groups": ["admins"]},
           "olga": {"password": "unused-2", "groups": ["operators"]}}  # asks for what the callers approve

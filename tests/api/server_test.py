@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The server itself, end to end: certificates that change while it runs, requests in absolute form, headers without a
-value, streams per user, the reason of a removed reservation, a provider that fails for a while, and memory that nobody
-can read.
+value, streams per user, the reason of a removed reservation, a provider that fails for a while, and memory that no other
+user can read.
 Usage: server_test.py EXECUTABLE [PATTERN...]
 """
 
@@ -156,7 +156,7 @@ class ApiServerRequests(unittest.TestCase):
             self.assertEqual((refused.status, refused.headers["content-type"]), (429, "application/problem+json"))
             self.assertIn("ada follows the events with 64 streams", json.loads(refused.read())["detail"])
             operator = self.lab.token("ada2", ["x"])
-            self.assertIn(follow(operator).status, (200, 403))  # whoever else it is: not 429
+            self.assertIn(follow(operator).status, (200, 403))  # with or without the role: not 429
         finally:
             for stream in streams:
                 stream.close()
@@ -261,10 +261,10 @@ class ApiServerMemory(unittest.TestCase):
             state = lab.local("GET", f"/jobs/{job}").json["job"]["state"]
             self.assertEqual((state, lab.local("GET", f"/jobs/{job}/logs").text), ("done", f"ran as {user}\n"))
 
-    def test_nobody_reads_it(self):
+    def test_its_own_user_cannot_read_it(self):
         self.check(os.geteuid())
 
-    def test_nobody_reads_that_of_another_user(self):
+    def test_other_users_cannot_read_it(self):
         needs(os.geteuid() == 0, "root")
         self.check(65534)
 

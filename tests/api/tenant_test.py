@@ -1,4 +1,4 @@
-"""End-to-end tests of tenants: limits that hold whoever submits at once, and nothing of another tenant in any answer:
+"""End-to-end tests of tenants: limits that hold for submissions at the same time, and nothing of another tenant in any answer:
 names, numbers, texts, events, or the time that an answer takes."""
 
 import bisect

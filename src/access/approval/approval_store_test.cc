@@ -131,7 +131,7 @@ TEST_F(ApprovalStoreTest, IsBounded) {
   EXPECT_EQ(store_.add(request(person("user0")), kNow).error().code, ErrorCode::unavailable);
   EXPECT_EQ(store_.add(request(person("zoe")), kNow).error().code, ErrorCode::unavailable);
   EXPECT_EQ(store_.add(request(person("zoe")), kNow + kApprovalLifeMs).error().code, ErrorCode::unavailable)
-      << "nobody has heard yet that they have expired";
+      << "take_expired() has not returned the expired ones yet";
   EXPECT_EQ(store_.take_expired(kNow + kApprovalLifeMs).size(), kMaxApprovals);
   EXPECT_TRUE(store_.add(request(person("zoe")), kNow + kApprovalLifeMs).ok());
   ApprovalStore other(make_test_random());

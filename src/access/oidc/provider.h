@@ -97,7 +97,7 @@ class OidcProvider {
 
   // A bearer token: an access or ID token of the provider for settings().audience.
   [[nodiscard]] BearerAnswer verify(std::string_view token, std::int64_t now_s) const;
-  // There are no keys, or they are old, and nobody asks for them: call refresh() at the next opportunity.
+  // There are no keys, or they are old, and no request for them is under way: call refresh() at the next opportunity.
   [[nodiscard]] bool needs_refresh(std::int64_t now_s) const;
   // Why a key of the provider's set is not used: "kid: reason", for the log.
   [[nodiscard]] std::vector<std::string> unusable_keys() const;

@@ -119,7 +119,7 @@ TEST(OidcProvider, OldKeysAreRefreshedAndVeryOldOnesUnused) {
   ++now;
   EXPECT_TRUE(f.provider.needs_refresh(now));
   const int asked = f.fake.count("/openid-configuration") + f.fake.count("/keys");
-  EXPECT_EQ(f.provider.verify(bearer("rsa", now), now).kind, Kind::verified) << "nobody waits for the refresh";
+  EXPECT_EQ(f.provider.verify(bearer("rsa", now), now).kind, Kind::verified) << "no request waits for the refresh";
   EXPECT_FALSE(f.provider.refresh(now).ok());
   EXPECT_EQ(f.fake.count("/openid-configuration") + f.fake.count("/keys"), asked + 1);
   EXPECT_EQ(f.provider.verify(bearer("rsa", now), now).kind, Kind::verified) << "the provider may be back soon";

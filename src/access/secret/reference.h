@@ -1,5 +1,5 @@
 // Where a secret of weft itself comes from, as written in configuration files: {file: /etc/weft/oidc.secret},
-// {env: NAME} or {program: [vault, kv, get, -field=secret, weft]}. The secret itself never stands in such a file.
+// {env: NAME} or {program: [vault, kv, get, -field=secret, weft]}. The secret itself is never in such a file.
 #pragma once
 
 #include <cstdint>

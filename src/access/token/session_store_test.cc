@@ -173,7 +173,7 @@ TEST_F(SessionStoreTest, RepeatsARefreshWhoseAnswerWasLost) {
 }
 
 TEST_F(SessionStoreTest, EndsALoginOfTwoHoldersOfARefreshToken) {
-  // One of them exchanges it first, and the other again: whoever comes next with the first answer ends the login.
+  // One of them exchanges it first, and the other again: the next use of the first answer ends the login.
   for (const bool uses_access : {false, true}) {
     const CliLogin login = log_in();
     const RefreshAnswer first = refresh(login.refresh_token);

@@ -18,7 +18,7 @@ class StoreFile {
  public:
   // Creates missing folders (mode 0700) and the lock file PATH.lock. `conflict` if another process holds the lock.
   [[nodiscard]] static Result<StoreFile> open(std::string path);
-  // Nullopt: there is no file yet.
+  // Nullopt: the file does not exist yet.
   [[nodiscard]] Result<std::optional<std::string>> read() const;
   [[nodiscard]] Status write(std::string_view content) const;
   [[nodiscard]] const std::string& path() const { return path_; }

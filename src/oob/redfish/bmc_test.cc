@@ -6,15 +6,13 @@
 #include <atomic>
 #include <memory>
 
-#include "oob/bmc/connector.h"
-#include "oob/redfish/test_service.h"
+#include "oob/redfish/test_bmc.h"
 
 namespace weft::oob {
 namespace {
 
 using test::ServerAnswer;
 using test::ServerRequest;
-using test::TestService;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -23,29 +21,6 @@ using testing::Not;
 constexpr const char* kSystem = "/redfish/v1/Systems/1";
 constexpr const char* kReset = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
 constexpr const char* kProtocol = "/redfish/v1/Managers/BMC/NetworkProtocol";
-
-// A session on the test service; waits take no time.
-class RedfishBmcTest : public testing::Test {
- protected:
-  void serve(TestService::Hook hook = nullptr) { service_ = std::make_unique<TestService>(std::move(hook)); }
-  Bmc& bmc() {
-    if (bmc_ == nullptr) {
-      Result<std::unique_ptr<Bmc>> dialled =
-          dial_redfish(service_->endpoint(), TestService::kUser, Secret(TestService::kPassword), clock_);
-      CHECK(dialled.ok(), "the test's service takes its own password");
-      bmc_ = std::move(dialled).value();
-    }
-    return *bmc_;
-  }
-  void TearDown() override {
-    bmc_.reset();
-    EXPECT_EQ(service_->open_sessions(), 0U);
-  }
-
-  ManualClock clock_;
-  std::unique_ptr<TestService> service_;
-  std::unique_ptr<Bmc> bmc_;
-};
 
 TEST_F(RedfishBmcTest, ReportsIdentity) {
   serve();
@@ -197,78 +172,6 @@ TEST_F(RedfishBmcTest, WrongTypesCountAsAbsentAndAreReportedIfRequired) {
   EXPECT_EQ(none.error().code, ErrorCode::not_found);
 }
 
-TEST_F(RedfishBmcTest, ReadsSensorsOneByOneOrExpanded) {
-  serve();
-  service_->collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/1"});
-  service_->put("/redfish/v1/Chassis/1", R"({"@odata.id": "/redfish/v1/Chassis/1",
-    "Sensors": {"@odata.id": "/redfish/v1/Chassis/1/Sensors"}})");
-  const std::string inlet = R"({"@odata.id": "/redfish/v1/Chassis/1/Sensors/Inlet", "Name": "Inlet", "Reading": 23.5,
-    "ReadingType": "Temperature", "ReadingUnits": "Cel", "Status": {"Health": "OK"},
-    "Thresholds": {"UpperCritical": {"Reading": 45}, "LowerCritical": {"Reading": 3}}})";
-  const std::string fan = R"({"@odata.id": "/redfish/v1/Chassis/1/Sensors/Fan", "Id": "Fan", "Reading": null,
-    "ReadingType": "Rotational", "ReadingUnits": "{rev}/min", "Status": {"Health": "Critical", "State": "Enabled"}})";
-  service_->put("/redfish/v1/Chassis/1/Sensors/Inlet", inlet);
-  service_->put("/redfish/v1/Chassis/1/Sensors/Fan", fan);
-  service_->collection("/redfish/v1/Chassis/1/Sensors",
-                       {"/redfish/v1/Chassis/1/Sensors/Inlet", "/redfish/v1/Chassis/1/Sensors/Gone",
-                        "/redfish/v1/Chassis/1/Sensors/Fan"});
-  for (const bool expand : {false, true}) {
-    if (expand) {
-      service_->merge("/redfish/v1/",
-                      R"({"ProtocolFeaturesSupported": {"ExpandQuery": {"NoLinks": true, "Levels": true}}})");
-      service_->put("/redfish/v1/Chassis/1/Sensors", "{\"Members\": [" + inlet + "," + fan + "]}");
-      bmc_.reset();
-    }
-    const Result<std::vector<SensorReading>> sensors = bmc().sensors();
-    ASSERT_TRUE(sensors.ok()) << sensors.error().text();
-    ASSERT_EQ(sensors->size(), 2U);
-    EXPECT_EQ(sensors->at(0).name, "Inlet");
-    EXPECT_EQ(sensors->at(0).kind, "temperature");
-    EXPECT_EQ(sensors->at(0).value, 23.5);
-    EXPECT_EQ(sensors->at(0).unit, "C");
-    EXPECT_EQ(sensors->at(0).health, Health::ok);
-    EXPECT_EQ(sensors->at(0).high_critical, 45);
-    EXPECT_EQ(sensors->at(0).low_critical, 3);
-    EXPECT_EQ(sensors->at(1).name, "Fan");
-    EXPECT_EQ(sensors->at(1).kind, "fan");
-    EXPECT_EQ(sensors->at(1).value, std::nullopt);
-    EXPECT_EQ(sensors->at(1).unit, "RPM");
-    EXPECT_EQ(sensors->at(1).health, Health::critical);
-  }
-  EXPECT_EQ(service_->server().count("GET", "/redfish/v1/Chassis/1/Sensors?$expand=.($levels=1)"), 1);
-}
-
-TEST_F(RedfishBmcTest, SensorsThermalAndPowerAreOneList) {
-  serve();
-  service_->collection("/redfish/v1/Chassis",
-                       {"/redfish/v1/Chassis/Box", "/redfish/v1/Chassis/Board", "/redfish/v1/Chassis/Disks"});
-  service_->put("/redfish/v1/Chassis/Box", R"({"@odata.id": "/redfish/v1/Chassis/Box",
-    "Sensors": {"@odata.id": "/redfish/v1/Chassis/Box/Sensors"}, "Thermal": {"@odata.id": "/redfish/v1/Chassis/Box/Thermal"}})");
-  service_->put("/redfish/v1/Chassis/Board", R"({"@odata.id": "/redfish/v1/Chassis/Board",
-    "Links": {"ContainedBy": {"@odata.id": "/redfish/v1/Chassis/Box"}},
-    "Sensors": {"@odata.id": "/redfish/v1/Chassis/Board/Sensors"}})");
-  service_->put("/redfish/v1/Chassis/Disks", R"({"@odata.id": "/redfish/v1/Chassis/Disks",
-    "Thermal": {"@odata.id": "/redfish/v1/Chassis/Disks/Thermal"}})");
-  service_->put("/redfish/v1/Chassis/Box/Sensors", R"({"Members": [
-    {"@odata.id": "/redfish/v1/Chassis/Box/Sensors/1", "Name": "CPU", "ReadingType": "Temperature", "Reading": 50}]})");
-  service_->put("/redfish/v1/Chassis/Board/Sensors", R"({"Members": [
-    {"@odata.id": "/redfish/v1/Chassis/Board/Sensors/1", "Name": "CPU", "ReadingType": "Temperature", "Reading": 51},
-    {"@odata.id": "/redfish/v1/Chassis/Board/Sensors/2", "Name": "CPU", "ReadingType": "Power", "Reading": 300}]})");
-  service_->put("/redfish/v1/Chassis/Box/Thermal", R"({"Temperatures": [{"Name": "cpu", "ReadingCelsius": 52},
-    {"Name": "Slot", "ReadingCelsius": 30}, {"Name": "Slot", "ReadingCelsius": 31}]})");
-  service_->put("/redfish/v1/Chassis/Disks/Thermal", R"({"Temperatures": [{"Name": "CPU", "ReadingCelsius": 20},
-    {"Name": "Bay", "ReadingCelsius": 0, "Status": {"State": "Absent", "Health": "Critical"}}]})");
-  const Result<std::vector<SensorReading>> sensors = bmc().sensors();
-  ASSERT_TRUE(sensors.ok()) << sensors.error().text();
-  std::vector<std::string> lines;
-  for (const SensorReading& one : *sensors) {
-    lines.push_back(fmt::format("{} {} {}", one.name, one.kind, one.value ? fmt::format("{}", *one.value) : "-"));
-    EXPECT_EQ(one.health, Health::unknown);
-  }
-  EXPECT_THAT(lines, ElementsAre("CPU temperature 50", "CPU power 300", "Slot temperature 30",
-                                 "Slot (2) temperature 31", "CPU temperature 20", "Bay temperature -"));
-}
-
 TEST_F(RedfishBmcTest, ModelAndSerialMayBeThoseOfTheChassis) {
   serve();
   service_->merge(kSystem, R"({"Model": null, "SerialNumber": ""})");
@@ -288,146 +191,6 @@ TEST_F(RedfishBmcTest, ModelAndSerialMayBeThoseOfTheChassis) {
   ASSERT_TRUE(identity.ok()) << identity.error().text();
   EXPECT_EQ(identity->model, "Tray");
   EXPECT_EQ(identity->serial, "T1");
-}
-
-TEST_F(RedfishBmcTest, OlderServicesHaveThermalAndPower) {
-  serve();
-  service_->collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/1"});
-  service_->put("/redfish/v1/Chassis/1", R"({"@odata.id": "/redfish/v1/Chassis/1",
-    "Thermal": {"@odata.id": "/redfish/v1/Chassis/1/Thermal"}, "Power": {"@odata.id": "/redfish/v1/Chassis/1/Power"}})");
-  service_->put("/redfish/v1/Chassis/1/Thermal", R"({"Temperatures": [{"Name": "CPU1", "ReadingCelsius": 61,
-    "UpperThresholdCritical": 90, "Status": {"Health": "Warning"}}, 3],
-    "Fans": [{"FanName": "Fan 1", "Reading": 80, "ReadingUnits": "Percent"}]})");
-  service_->put("/redfish/v1/Chassis/1/Power", R"({"PowerControl": [{"Name": "Server", "PowerConsumedWatts": 8000}],
-    "Voltages": [{"Name": "12V", "ReadingVolts": 12.1}],
-    "PowerSupplies": [{"Name": "PSU1", "LastPowerOutputWatts": 2600, "Status": {"State": "Absent"}}]})");
-  const Result<std::vector<SensorReading>> sensors = bmc().sensors();
-  ASSERT_TRUE(sensors.ok()) << sensors.error().text();
-  std::vector<std::string> lines;
-  for (const SensorReading& one : *sensors) {
-    lines.push_back(
-        fmt::format("{} {} {} {}", one.name, one.kind, one.value ? fmt::format("{}", *one.value) : "-", one.unit));
-  }
-  EXPECT_THAT(lines, ElementsAre("CPU1 temperature 61 C", "Fan 1 fan 80 %", "Server power 8000 W", "12V voltage 12.1 V",
-                                 "PSU1 power - W"));
-}
-
-TEST_F(RedfishBmcTest, ReadsTheSelPageByPageAndClearsIt) {
-  serve();
-  service_->collection("/redfish/v1/Systems/1/LogServices",
-                       {"/redfish/v1/Systems/1/LogServices/Diary", "/redfish/v1/Systems/1/LogServices/SEL"});
-  service_->put("/redfish/v1/Systems/1/LogServices/Diary", R"({"@odata.id": "/redfish/v1/Systems/1/LogServices/Diary",
-    "Id": "Diary", "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/Diary/Entries"}})");
-  service_->put("/redfish/v1/Systems/1/LogServices/SEL", R"({"@odata.id": "/redfish/v1/Systems/1/LogServices/SEL",
-    "Id": "SEL", "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/SEL/Entries"},
-    "Actions": {"#LogService.ClearLog": {"target": "/redfish/v1/Systems/1/LogServices/SEL/Actions/LogService.ClearLog"}}})");
-  service_->put("/redfish/v1/Systems/1/LogServices/SEL/Entries", R"({"Members": [
-    {"@odata.id": "/redfish/v1/e/1", "Id": "1", "Created": "2026-05-06T07:08:09Z", "Severity": "Critical",
-     "SensorType": "Temperature", "Message": "too\u0000 hot\n"}],
-    "Members@odata.nextLink": "/redfish/v1/Systems/1/LogServices/SEL/More"})");
-  service_->put("/redfish/v1/Systems/1/LogServices/SEL/More", R"({"Members": [
-    {"@odata.id": "/redfish/v1/e/2", "Id": "2", "Created": "1970-01-01T00:00:07Z", "Severity": "OK", "Message": "on"}],
-    "Members@odata.nextLink": "/redfish/v1/Systems/1/LogServices/SEL/Entries"})");
-  const Result<std::vector<LogEvent>> events = bmc().events();
-  ASSERT_TRUE(events.ok()) << events.error().text();
-  ASSERT_EQ(events->size(), 2U);
-  EXPECT_EQ(events->at(0).id, "1");
-  EXPECT_EQ(events->at(0).time, "2026-05-06T07:08:09Z");
-  EXPECT_EQ(events->at(0).severity, Health::critical);
-  EXPECT_EQ(events->at(0).source, "Temperature");
-  EXPECT_EQ(events->at(0).message, "too? hot");
-  EXPECT_EQ(events->at(1).time, "");
-  ASSERT_TRUE(bmc().clear_events().ok());
-  EXPECT_EQ(service_->server().requests().back().path,
-            "/redfish/v1/Systems/1/LogServices/SEL/Actions/LogService.ClearLog");
-}
-
-TEST_F(RedfishBmcTest, EndlessLogIsBounded) {
-  // Every page has a new entry and a link to a further one.
-  serve([](const ServerRequest& request) -> std::optional<ServerAnswer> {
-    const std::string base = "/redfish/v1/Systems/1/LogServices/SEL/Entries";
-    if (!request.path.starts_with(base)) return std::nullopt;
-    const std::size_t mark = request.path.find("?n=");
-    const int n = mark == std::string::npos ? 0 : std::stoi(request.path.substr(mark + 3));
-    return ServerAnswer{.body = fmt::format(R"({{"Members": [{{"@odata.id": "/redfish/v1/e/{}", "Id": "{}"}}],
-      "Members@odata.nextLink": "{}?n={}"}})",
-                                            n, n, base, n + 1)};
-  });
-  service_->collection("/redfish/v1/Systems/1/LogServices", {"/redfish/v1/Systems/1/LogServices/SEL"});
-  service_->put("/redfish/v1/Systems/1/LogServices/SEL",
-                R"({"Id": "SEL", "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/SEL/Entries"}})");
-  const Result<std::vector<LogEvent>> events = bmc().events();
-  ASSERT_TRUE(events.ok()) << events.error().text();
-  EXPECT_EQ(events->size(), 250U);
-}
-
-// A chassis in a system, with a log each; the chassis has an entry of the system's log, too.
-void put_two_logs(TestService& service) {
-  service.collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/GPU_1"});
-  service.put("/redfish/v1/Chassis/GPU_1", R"({"@odata.id": "/redfish/v1/Chassis/GPU_1",
-    "LogServices": {"@odata.id": "/redfish/v1/Chassis/GPU_1/LogServices"}})");
-  service.collection("/redfish/v1/Chassis/GPU_1/LogServices", {"/redfish/v1/Chassis/GPU_1/LogServices/XID"});
-  service.put("/redfish/v1/Chassis/GPU_1/LogServices/XID", R"({"Id": "XID",
-    "@odata.id": "/redfish/v1/Chassis/GPU_1/LogServices/XID",
-    "Entries": {"@odata.id": "/redfish/v1/Chassis/GPU_1/LogServices/XID/Entries"}})");
-  service.put("/redfish/v1/Chassis/GPU_1/LogServices/XID/Entries", R"({"Members": [
-    {"@odata.id": "/redfish/v1/e/2", "Id": "2", "Message": "XID 79"}]})");
-  service.collection("/redfish/v1/Systems/1/LogServices",
-                     {"/redfish/v1/Systems/1/LogServices/Empty", "/redfish/v1/Systems/1/LogServices/SEL"});
-  service.put("/redfish/v1/Systems/1/LogServices/Empty", R"({"Id": "Empty",
-    "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/Empty/Entries"}})");
-  service.put("/redfish/v1/Systems/1/LogServices/Empty/Entries", R"({"Members": []})");
-  service.put("/redfish/v1/Systems/1/LogServices/SEL", R"({"Id": "SEL",
-    "Entries": {"@odata.id": "/redfish/v1/Systems/1/LogServices/SEL/Entries"}})");
-  service.put("/redfish/v1/Systems/1/LogServices/SEL/Entries", R"({"Members": [
-    {"@odata.id": "/redfish/v1/e/1", "Id": "1", "MessageId": "Acme.1.0.Hot", "MessageArgs": ["CPU 1"]}],
-    "Members@odata.nextLink": "/redfish/v1/Systems/1/LogServices/SEL/More"})");
-  service.put("/redfish/v1/Systems/1/LogServices/SEL/More", R"({"Members": [
-    {"@odata.id": "/redfish/v1/e/2", "Id": "2", "Message": "XID 79"}]})");
-}
-
-std::vector<std::string> lines_of(const EventLogs& logs) {
-  std::vector<std::string> lines;
-  for (const LogEvent& event : logs.events)
-    lines.push_back(fmt::format("{} {} {}", event.log, event.id, event.message));
-  return lines;
-}
-
-TEST_F(RedfishBmcTest, AllLogsAreReadAndEachEntryOnce) {
-  serve();
-  put_two_logs(*service_);
-  service_->merge("/redfish/v1/", R"({"Registries": {"@odata.id": "/redfish/v1/Registries"}})");
-  service_->collection("/redfish/v1/Registries", {"/redfish/v1/Registries/Acme"});
-  service_->put("/redfish/v1/Registries/Acme", R"({"Registry": "Acme.1.0",
-    "Location": [{"Language": "en", "Uri": "/redfish/v1/Registries/Acme/en"}]})");
-  service_->put("/redfish/v1/Registries/Acme/en", R"({"Messages": {"Hot": {"Message": "%1 is too hot"}}})");
-  Result<EventLogs> logs = bmc().event_logs("");
-  ASSERT_TRUE(logs.ok()) << logs.error().text();
-  EXPECT_THAT(logs->unread, IsEmpty());
-  EXPECT_THAT(lines_of(*logs), ElementsAre("Chassis/GPU_1/XID 2 XID 79", "Systems/1/SEL 1 CPU 1 is too hot"));
-  logs = bmc().event_logs("sel");
-  ASSERT_TRUE(logs.ok()) << logs.error().text();
-  EXPECT_THAT(lines_of(*logs), ElementsAre("Systems/1/SEL 1 CPU 1 is too hot", "Systems/1/SEL 2 XID 79"));
-  logs = bmc().event_logs("Chassis/GPU_1/XID");
-  ASSERT_TRUE(logs.ok()) << logs.error().text();
-  EXPECT_THAT(lines_of(*logs), ElementsAre("Chassis/GPU_1/XID 2 XID 79"));
-  EXPECT_EQ(bmc().event_logs("Chassis").error().code, ErrorCode::not_found);
-}
-
-TEST_F(RedfishBmcTest, ALogThatCannotBeReadIsNamed) {
-  serve([](const ServerRequest& request) -> std::optional<ServerAnswer> {
-    if (request.path != "/redfish/v1/Chassis/GPU_1/LogServices/XID/Entries" &&
-        request.path != "/redfish/v1/Systems/1/LogServices/SEL/More")
-      return std::nullopt;
-    return ServerAnswer{.status = 500, .body = "{}"};
-  });
-  put_two_logs(*service_);
-  const Result<EventLogs> logs = bmc().event_logs("");
-  ASSERT_TRUE(logs.ok()) << logs.error().text();
-  EXPECT_THAT(lines_of(*logs), ElementsAre("Systems/1/SEL 1 Acme.1.0.Hot"));
-  ASSERT_EQ(logs->unread.size(), 2U);
-  EXPECT_EQ(logs->unread[0].log, "Chassis/GPU_1/XID");
-  EXPECT_EQ(logs->unread[1].log, "Systems/1/SEL");
 }
 
 class RedfishAccounts : public RedfishBmcTest {

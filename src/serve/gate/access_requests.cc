@@ -176,7 +176,7 @@ void Gate::create_token(const ApiCall& call) {
     }
     if (given.has("groups")) token.groups = split_list(given.text("groups"));
   }
-  // Whoever made the token that asks may be acting, and stays known: see ApprovalPerson.
+  // The user who made the token that asks may be acting, and stays known: see ApprovalPerson.
   if (const std::string& makers = call.caller.token_creator; !makers.empty()) {
     token.created_by = token.user == call.caller.user() ? makers : fmt::format("{},{}", makers, call.caller.user());
   }
@@ -202,7 +202,7 @@ void Gate::create_token(const ApiCall& call) {
     return refuse("expires_in", "expires_in must be from 1m to 52w");
   token.expires_ms = options_.now_ms() + life.count() / 1'000'000;
   if (call.caller.identity.method == access::Method::token) {
-    // Or a token that was stolen would live for ever.
+    // Otherwise a stolen token could be renewed without end.
     token.parent = call.caller.identity.credential;
     if (token.expires_ms > call.caller.valid_until_ms) {
       if (given.has("expires_in"))

@@ -74,7 +74,7 @@ void Gate::identify(const HttpRequest& request, Identified callback) {
   callback(not_signed_in());
 }
 
-// Of all requests of an address, whoever sends them.
+// Of all requests of an address, with any credentials or none.
 std::optional<HttpResponse> Gate::limit_source(const std::string& address) {
   const access::RateDecision decision = source_requests_->take(access::source_key(address), options_.now());
   if (decision.allowed) return std::nullopt;
@@ -88,8 +88,8 @@ std::optional<HttpResponse> Gate::limit_failures(const std::string& address) {
 }
 
 // A credential that is not valid: 401, or 429 if the address has sent many of them. One that is valid is accepted
-// before this is asked, so that whoever shares the address, or makes its browsers send requests, cannot lock others
-// out.
+// before this is asked: another user of the address, or a page that makes its browsers send requests, cannot lock
+// others out.
 HttpResponse Gate::refuse(const HttpRequest& request, std::string_view why) {
   if (const std::optional<HttpResponse> limited = limit_failures(request.address)) return *limited;
   failures_->add_failure(request.address, options_.now());
