@@ -233,7 +233,7 @@ class ApiAuditSecrets(unittest.TestCase):
             self.assertIn(created["token"], places["files"], "the search finds what is there")
             for place, content in places.items():
                 for what, secret in secrets.items():
-                    shown = secret.rsplit("_", 1)[1] if secret.startswith("weft_") else secret
+                    shown = secret[-20:] if secret.startswith("weft_") else secret  # without the public id
                     self.assertNotIn(shown, content, f"{what} in {place}")
                 # Jobs have to be in the journal, from which they are started again: only the server reads it.
                 if place != "files":
@@ -528,7 +528,7 @@ class ApiAuditExport(unittest.TestCase):
         severity = [int(re.match(r"<(\d+)>", messages[0]).group(1)) % 8 for messages in (refused, done)]
         self.assertEqual(severity[0], 4, "warning")
         self.assertGreater(severity[1], 4)
-        self.assertNotIn(secret.rsplit("_", 1)[1], "\n".join(collector.messages))
+        self.assertNotIn(secret[-20:], "\n".join(collector.messages))
 
 
 if __name__ == "__main__":
