@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/wildcard.h"
 #include "oob/audit/advisories.h"
+#include "oob/bmc/version.h"
 
 namespace weft::oob {
 namespace {

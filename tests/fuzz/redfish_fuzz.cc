@@ -13,6 +13,7 @@
 #include "oob/redfish/oem_settings.h"
 #include "oob/redfish/quirks.h"
 #include "oob/redfish/reply.h"
+#include "oob/redfish/software.h"
 
 namespace weft::oob {
 namespace {
@@ -58,6 +59,20 @@ void read_system(const Value& value) {
   const ChassisInfo chassis = parse_chassis(value);
   for (const std::string& path : {chassis.sensors, chassis.thermal, chassis.power, chassis.path, chassis.within})
     check_path(path);
+}
+
+void read_firmware(const Value& value) {
+  const FirmwareItem item = parse_software(value);
+  check_path(item.path);
+  for (const std::string& text : {item.id, item.name, item.component, item.version, item.state}) check_text(text);
+  const UpdateLinks links = parse_update_links(value);
+  const UpdateService service = parse_update_service(value);
+  for (const std::string& path : {links.firmware, links.software, service.path, service.multipart, service.push})
+    check_path(path);
+  if (const std::optional<UpdateTask> task = parse_update_task(value)) {
+    check_path(task->path);
+    for (const std::string& text : {task->state_text, task->message}) check_text(text);
+  }
 }
 
 void read_messages(const Value& value) {
@@ -138,6 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!value.error().message.empty(), "an error says what");
     return 0;
   }
+  weft::oob::read_firmware(*value);
   weft::oob::read_system(*value);
   weft::oob::read_records(*value);
   weft::oob::read_messages(*value);

@@ -531,7 +531,7 @@ class Machines:
         """Runs a command: (output, errors). `codes`: the exit codes that are right."""
         variables = {key: value for key, value in os.environ.items() if not key.startswith(("WEFT_", "XDG_"))}
         variables["HOME"] = str(self.folder)
-        line = [lab.EXECUTABLE, "oob", command, str(self.folder / "cluster.yaml"), hosts, *words, "--syslog", "none",
+        line = [lab.EXECUTABLE, "oob", *command.split(), str(self.folder / "cluster.yaml"), hosts, *words, "--syslog", "none",
                 "--endpoints", str(self.folder / "endpoints.yaml"), "--state", str(self.folder / "state"),
                 "--credentials", f"file:{self.folder}/credentials.yaml", "--timeout", "120s"]
         done = subprocess.run(line, capture_output=True, text=True, env=variables, timeout=600, check=False)

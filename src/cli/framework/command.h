@@ -156,7 +156,7 @@ struct OptionSection {
 [[nodiscard]] Command oob_status_command();
 [[nodiscard]] Command oob_power_command();
 [[nodiscard]] Command rescue_command();
-[[nodiscard]] std::vector<Command> oob_device_commands();  // inventory, sensors, events, users, settings, audit
+[[nodiscard]] std::vector<Command> oob_device_commands();  // inventory, sensors, events, users, ..., firmware
 [[nodiscard]] Command oob_console_command();
 [[nodiscard]] Command oob_backup_command();
 [[nodiscard]] Command oob_drift_command();

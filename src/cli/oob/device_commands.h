@@ -28,5 +28,6 @@ inline constexpr std::uint32_t kDeviceLimit = 64;
 [[nodiscard]] Command oob_users_command();
 [[nodiscard]] Command oob_settings_command();
 [[nodiscard]] Command oob_audit_command();
+[[nodiscard]] Command oob_firmware_command();
 
 }  // namespace weft::cli

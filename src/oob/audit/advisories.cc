@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
@@ -11,57 +10,12 @@
 #include "base/utf8.h"
 #include "base/wildcard.h"
 #include "base/yaml.h"
+#include "oob/bmc/version.h"
 
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMaxText = 400;     // bytes of one value
-constexpr std::size_t kMaxVersion = 128;  // bytes of a version; longer text is not a version
-// A number this much longer than the other at the same position is a date or a build, not a version.
-constexpr std::size_t kOtherKindDigits = 4;
-
-// ---- versions ----
-
-struct VersionPart {
-  bool number = false;
-  std::string text;  // digits without leading zeros, or letters in lower case
-};
-
-std::vector<VersionPart> parts_of(std::string_view text) {
-  std::vector<VersionPart> parts;
-  for (std::size_t i = 0; i < text.size();) {
-    if (!is_digit(text[i]) && !is_letter(text[i])) {
-      ++i;
-      continue;
-    }
-    VersionPart part;
-    part.number = is_digit(text[i]);
-    for (; i < text.size() && (part.number ? is_digit(text[i]) : is_letter(text[i])); ++i)
-      part.text += to_lower(text[i]);
-    if (part.number) part.text.erase(0, std::min(part.text.find_first_not_of('0'), part.text.size() - 1));
-    parts.push_back(std::move(part));
-  }
-  // Text before the first number is a name: "v", "BMC", "iDRAC".
-  const auto first = std::find_if(parts.begin(), parts.end(), [](const VersionPart& part) { return part.number; });
-  parts.erase(parts.begin(), first);
-  return parts;
-}
-
-std::strong_ordering compare_numbers(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return a.size() <=> b.size();
-  return a.compare(b) <=> 0;
-}
-
-// How a version compares with the same version followed by `rest`.
-std::optional<std::strong_ordering> against_longer(const VersionPart& rest) {
-  constexpr std::array<std::string_view, 6> kBefore = {"rc", "alpha", "beta", "pre", "dev", "preview"};
-  if (rest.number) return std::strong_ordering::less;
-  if (std::find(kBefore.begin(), kBefore.end(), rest.text) != kBefore.end()) return std::strong_ordering::greater;
-  if (rest.text.size() == 1) return std::strong_ordering::less;  // "1.0a" is a fix of "1.0"
-  return std::nullopt;
-}
-
-std::strong_ordering reversed(std::strong_ordering order) { return 0 <=> order; }
+constexpr std::size_t kMaxText = 400;  // bytes of one value
 
 // ---- reading ----
 
@@ -196,7 +150,7 @@ class AdvisoryReader {
     if (!is_mapping(node, {"from", "below", "at"})) return range;
     for (const auto& [key, value] : {std::pair{"from", &range.from}, {"below", &range.below}, {"at", &range.at}}) {
       *value = optional(node, key);
-      if (value->empty() || !parts_of(*value).empty()) continue;
+      if (value->empty() || std::any_of(value->begin(), value->end(), is_digit)) continue;
       diagnostics_.error(node.find(key)->place, "a version must contain digits");
     }
     if (node.entries.empty() || (!range.at.empty() && (!range.from.empty() || !range.below.empty())))
@@ -265,34 +219,6 @@ std::optional<std::vector<Advisory>> read_advisories(const Sources& sources, Fil
   std::vector<Advisory> advisories = AdvisoryReader(diagnostics).read(*root);
   if (diagnostics.error_count() > before) return std::nullopt;
   return advisories;
-}
-
-std::optional<std::strong_ordering> compare_versions(std::string_view a, std::string_view b) {
-  if (a.size() > kMaxVersion || b.size() > kMaxVersion) return std::nullopt;
-  const std::vector<VersionPart> left = parts_of(a);
-  const std::vector<VersionPart> right = parts_of(b);
-  if (left.empty() || right.empty()) return std::nullopt;
-  const auto size_of = [](const VersionPart& part) { return part.text.size(); };
-  const std::size_t apart =
-      std::max(size_of(left[0]), size_of(right[0])) - std::min(size_of(left[0]), size_of(right[0]));
-  if (apart >= kOtherKindDigits) return std::nullopt;
-  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-    if (left[i].number != right[i].number) {
-      // "1.0-rc1" against "1.0.1": the word is compared as at the end.
-      const VersionPart& word = left[i].number ? right[i] : left[i];
-      const auto order = against_longer(word);
-      if (!order || *order == std::strong_ordering::less) return std::nullopt;
-      return left[i].number ? std::strong_ordering::greater : std::strong_ordering::less;
-    }
-    const std::strong_ordering order =
-        left[i].number ? compare_numbers(left[i].text, right[i].text) : left[i].text.compare(right[i].text) <=> 0;
-    if (order != 0) return order;
-  }
-  if (left.size() == right.size()) return std::strong_ordering::equal;
-  if (left.size() < right.size()) return against_longer(right[left.size()]);
-  const auto order = against_longer(left[right.size()]);
-  if (!order) return std::nullopt;
-  return reversed(*order);
 }
 
 Verdict judge(const Advisory& advisory, const BmcIdentity& identity, std::optional<bool> ipmi) {

@@ -16,7 +16,6 @@
 // affected versions, the verdict is "cannot tell", never "not affected".
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,9 +58,5 @@ struct Advisory {
 enum class Verdict : std::uint8_t { not_affected, cannot_tell, affected };
 // `ipmi`: whether IPMI over LAN is on, if known.
 [[nodiscard]] Verdict judge(const Advisory& advisory, const BmcIdentity& identity, std::optional<bool> ipmi);
-
-// Natural order of vendors' version strings: "1.9.2" before "1.10", "v2.0-rc1" before "2.0", "1.0a" after "1.0". Empty
-// if the order is undefined: no digits, words against numbers, a date against a version.
-[[nodiscard]] std::optional<std::strong_ordering> compare_versions(std::string_view a, std::string_view b);
 
 }  // namespace weft::oob

@@ -44,42 +44,6 @@ BmcIdentity machine(std::string maker, std::string model, std::string firmware) 
   return {std::move(maker), std::move(model), "S1", "", std::move(firmware), ""};
 }
 
-// ---- versions in the vendors' own numbering ----
-
-std::string order(std::string_view a, std::string_view b) {
-  const auto one = compare_versions(a, b);
-  const auto other = compare_versions(b, a);
-  EXPECT_EQ(one.has_value(), other.has_value()) << a << " " << b;
-  if (!one) return "?";
-  EXPECT_EQ(*one<0, *other> 0) << a << " " << b;
-  return *one < 0 ? "<" : *one > 0 ? ">" : "=";
-}
-
-TEST(Versions, NaturalOrder) {
-  EXPECT_EQ(order("1.9.2", "1.10.0"), "<");
-  EXPECT_EQ(order("7.00.60.00", "7.10.30.00"), "<");  // iDRAC
-  EXPECT_EQ(order("01.03.19", "1.3.19"), "=");        // Supermicro pads with zeros
-  EXPECT_EQ(order("v2.14.0", "2.14.0"), "=");
-  EXPECT_EQ(order("BMC-3.1", "3.2"), "<");
-  EXPECT_EQ(order("2.14", "2.14.0"), "<");
-  EXPECT_EQ(order("1.0a", "1.0"), ">");
-  EXPECT_EQ(order("1.0-rc1", "1.0"), "<");
-  EXPECT_EQ(order("1.0-rc1", "1.0-rc2"), "<");
-  EXPECT_EQ(order("1.0-rc1", "1.0.1"), "<");
-  EXPECT_EQ(order("2.14.0-1-g12ab", "2.14.0"), ">");
-  EXPECT_EQ(order("99999999999999999999999999", "100000000000000000000000000"), "<");
-}
-
-TEST(Versions, VersionsWithoutOrderCannotBeCompared) {
-  EXPECT_EQ(order("", "1.0"), "?");
-  EXPECT_EQ(order("unknown", "1.0"), "?");
-  EXPECT_EQ(order("20240301", "1.9.2"), "?");  // a date against a version
-  EXPECT_EQ(order("1.0-custom", "1.0"), "?");
-  EXPECT_EQ(order("1.beta", "1.2"), "<");
-  EXPECT_EQ(order("1.custom", "1.2"), "?");
-  EXPECT_EQ(order(std::string(1000, '1'), "1.0"), "?");
-}
-
 TEST(Advisories, VerdictsDependOnModelAndFirmware) {
   const auto advisories = read(kFile);
   ASSERT_TRUE(advisories.has_value());

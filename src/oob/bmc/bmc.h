@@ -126,6 +126,8 @@ class ConsoleStream {
   [[nodiscard]] virtual Status write(std::string_view text) = 0;
 };
 
+class FirmwareAccess;
+
 // Errors: unavailable (no answer, no route), timeout, refused (credentials, privileges, TLS, or the BMC declined the
 // request: nothing was done), invalid_input (the BMC sent an invalid response: the state is unknown), not_found (the
 // BMC has no such resource), conflict (temporarily refused: session limit, busy). An error's location is the device
@@ -157,6 +159,8 @@ class Bmc {
   // not_found if the BMC has no such setting; nothing was changed then.
   [[nodiscard]] virtual Status change(const SettingsChange& change) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<ConsoleStream>> console() = 0;
+  // bmc/firmware.h. Null if the protocol has none (IPMI).
+  [[nodiscard]] virtual FirmwareAccess* firmware() { return nullptr; }
 };
 
 // Opens sessions. The fleet code uses only this interface.

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "oob/bmc/bmc.h"
+#include "oob/bmc/firmware.h"
 #include "oob/redfish/message_registry.h"
 #include "oob/redfish/session.h"
 
 namespace weft::oob {
 
-class RedfishBmc final : public Bmc {
+class RedfishBmc final : public Bmc, private FirmwareAccess {
  public:
   explicit RedfishBmc(std::unique_ptr<RedfishSession> session) : session_(std::move(session)) {}
 
@@ -39,8 +40,18 @@ class RedfishBmc final : public Bmc {
   // redfish/settings.cc
   [[nodiscard]] Result<BmcSettings> settings() override;
   [[nodiscard]] Status change(const SettingsChange& change) override;
+  // redfish/firmware.cc
+  [[nodiscard]] FirmwareAccess* firmware() override { return this; }
 
  private:
+  [[nodiscard]] Result<FirmwareInventory> firmware_inventory() override;
+  [[nodiscard]] Result<UpdateService> update_service() override;
+  [[nodiscard]] Result<UpdateTask> push_firmware(const UpdateService& service, const FirmwarePush& push) override;
+  [[nodiscard]] Result<UpdateTask> update_task(const std::string& path) override;
+  [[nodiscard]] Result<std::vector<std::string>> task_paths() override;
+  [[nodiscard]] Result<Value> read_update_service();
+  [[nodiscard]] Status set_push_options(const UpdateService& service, const FirmwarePush& push);
+
   // The resource to reset, looked up once; its power state is as of then.
   [[nodiscard]] Result<const Resettable*> thing();
   [[nodiscard]] Result<Resettable> find_thing();

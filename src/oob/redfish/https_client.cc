@@ -96,10 +96,22 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
 
 std::size_t give_body(char* data, std::size_t one, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  const std::string_view body = transfer.request->body;
-  const std::size_t size = std::min(one * count, body.size() - transfer.sent);
-  std::memcpy(data, body.data() + transfer.sent, size);
+  std::size_t at = transfer.sent;  // within the part that is looked at
+  std::string_view part = transfer.request->body;
+  for (const std::string_view next : transfer.request->more) {
+    if (at < part.size()) break;
+    at -= part.size();
+    part = next;
+  }
+  const std::size_t size = std::min(one * count, part.size() - std::min(at, part.size()));
+  if (size > 0) std::memcpy(data, part.data() + at, size);
   transfer.sent += size;
+  return size;
+}
+
+std::size_t body_size(const HttpRequest& request) {
+  std::size_t size = request.body.size();
+  for (const std::string_view part : request.more) size += part.size();
   return size;
 }
 
@@ -113,7 +125,8 @@ void add_headers(Transfer& transfer) {
   add_header(transfer, "Accept: application/json");
   add_header(transfer, "OData-Version: 4.0");  // DSP0266, "Request headers"
   add_header(transfer, "Expect:");             // do not wait for "100 Continue"
-  if (request.method != "GET" && request.method != "DELETE") add_header(transfer, "Content-Type: application/json");
+  if (request.method != "GET" && request.method != "DELETE")
+    add_header(transfer, "Content-Type: " + request.content_type);
   if (!request.if_match.empty()) add_header(transfer, "If-Match: " + request.if_match);
   if (request.login == nullptr) return;
   if (!request.login->token.empty()) {
@@ -316,8 +329,7 @@ class HttpsClient::Engine {
     curl_easy_setopt(easy, CURLOPT_PROXY, endpoint_.proxy.c_str());  // empty: none, even if the environment sets one
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    const Duration total =
-        request.farewell ? std::min(kFarewellLimit, endpoint_.request_limit) : endpoint_.request_limit;
+    const Duration total = limit_of(request);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, curl_ms(total));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, curl_ms(std::min(total, endpoint_.connect_limit)));
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.text.data());
@@ -333,7 +345,7 @@ class HttpsClient::Engine {
     // The body is sent through a callback that cannot rewind: if a reused connection turns out dead after the body was
     // sent, libcurl would retry the request and a reset would be executed twice. This makes it fail instead.
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body_size(request)));
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, &give_body);
     curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
   }
@@ -431,13 +443,16 @@ class HttpsClient::Engine {
   [[nodiscard]] Error timed_out(const Transfer& transfer) const {
     curl_off_t connected = 0;
     curl_easy_getinfo(transfer.easy, CURLINFO_APPCONNECT_TIME_T, &connected);
-    const bool farewell = transfer.request->farewell;
-    if (connected == 0 && transfer.header_bytes == 0 && !farewell) {
+    if (connected == 0 && transfer.header_bytes == 0 && !transfer.request->farewell) {
       return error(ErrorCode::timeout,
                    "no connection within " + to_text(std::min(endpoint_.connect_limit, endpoint_.request_limit)));
     }
-    return error(ErrorCode::timeout,
-                 "no complete response within " + to_text(farewell ? kFarewellLimit : endpoint_.request_limit));
+    return error(ErrorCode::timeout, "no complete response within " + to_text(limit_of(*transfer.request)));
+  }
+
+  [[nodiscard]] Duration limit_of(const HttpRequest& request) const {
+    if (request.farewell) return std::min(kFarewellLimit, endpoint_.request_limit);
+    return request.limit == Duration() ? endpoint_.request_limit : request.limit;
   }
 
   // The path of a redirect within this host and port; empty if it leads elsewhere.

@@ -32,9 +32,12 @@ struct HttpLogin {
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string path{};       // "/redfish/v1/..."
-  std::string_view body{};  // JSON; empty: none. Must outlive the request
-  std::string if_match{};   // ETag; empty: none
+  std::string path{};                    // "/redfish/v1/..."
+  std::string_view body{};               // JSON; empty: none. Must outlive the request
+  std::vector<std::string_view> more{};  // further parts of the body: an image is not copied into it
+  std::string content_type = "application/json";
+  std::string if_match{};  // ETag; empty: none
+  Duration limit{};        // of the whole request; zero: the endpoint's
   const HttpLogin* login = nullptr;
   bool farewell = false;  // completes within kFarewellLimit, even if the clock is stopped
 };

@@ -54,6 +54,8 @@ ServiceRoot parse_service_root(const Value& value) {
   root.accounts = path_of(value, {"AccountService"});
   root.sessions = path_of(value, {"Links", "Sessions"});
   root.registries = path_of(value, {"Registries"});
+  root.update = path_of(value, {"UpdateService"});
+  root.tasks = path_of(value, {"Tasks"});
   root.expand_links = truth(value, {"ProtocolFeaturesSupported", "ExpandQuery", "NoLinks"}).value_or(false);
   root.expand_levels = truth(value, {"ProtocolFeaturesSupported", "ExpandQuery", "Levels"}).value_or(false);
   return root;

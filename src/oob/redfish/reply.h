@@ -28,6 +28,8 @@ struct ServiceRoot {
   std::string accounts{};      // the AccountService
   std::string sessions{};      // the collection of sessions
   std::string registries{};    // the collection of message registry files
+  std::string update{};        // the UpdateService
+  std::string tasks{};         // the TaskService
   bool expand_links = false;   // $expand=. is supported
   bool expand_levels = false;  // ... with $levels
 };

@@ -339,6 +339,17 @@ Result<RedfishReply> RedfishSession::post(const std::string& path, std::string_v
   return reply_of(send(request), false);
 }
 
+Result<RedfishReply> RedfishSession::upload(const std::string& path, const std::string& content_type,
+                                            const std::vector<std::string_view>& parts, Duration limit) {
+  HttpRequest request;
+  request.method = "POST";
+  request.path = path;
+  request.content_type = content_type;
+  request.more = parts;
+  request.limit = limit;
+  return reply_of(send(request), false);
+}
+
 Result<RedfishReply> RedfishSession::patch(const std::string& path, std::string_view body, const std::string& etag) {
   HttpRequest request;
   request.method = "PATCH";

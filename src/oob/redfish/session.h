@@ -55,6 +55,9 @@ class RedfishSession {
   [[nodiscard]] Result<RedfishReply> look(const std::string& path);
   // Sent once. The reply's status is 2xx.
   [[nodiscard]] Result<RedfishReply> post(const std::string& path, std::string_view body);
+  // A body that is not JSON, in parts; its limit is that of an upload. Sent once, as post() is.
+  [[nodiscard]] Result<RedfishReply> upload(const std::string& path, const std::string& content_type,
+                                            const std::vector<std::string_view>& parts, Duration limit);
   // With the given ETag, or none; if the BMC rejects that, retried once as the BMC requires.
   [[nodiscard]] Result<RedfishReply> patch(const std::string& path, std::string_view body, const std::string& etag);
 
