@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/document_text.h"
 #include "base/quoting.h"
 #include "base/utf8.h"
 
@@ -13,134 +14,12 @@ namespace weft {
 namespace {
 
 constexpr std::string_view kSchemaVersion = "1";
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kPlain = "\x1b[0m";
-constexpr std::size_t kGap = 2;
-
-const Cell& cell_at(const std::vector<Cell>& row, std::size_t column) {
-  static const Cell empty;
-  return column < row.size() ? row[column] : empty;
-}
-
-std::string number_text(std::int64_t number) { return std::to_string(number); }
-
-// The shortest digits that parse back to the same double; "" if it is not finite.
-std::string number_text(double number) {
-  if (!std::isfinite(number)) return {};
-  std::array<char, 32> buffer{};
-  const std::to_chars_result result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  return {buffer.data(), result.ptr};
-}
 
 // A value that is not text, in JSON and YAML.
 std::string literal(const Cell& cell) {
-  std::string text;
-  if (const auto* number = std::get_if<std::int64_t>(&cell.value)) text = number_text(*number);
-  if (const auto* real = std::get_if<double>(&cell.value)) text = number_text(*real);
+  std::string text = number_text(cell);
   if (const auto* truth = std::get_if<bool>(&cell.value)) text = *truth ? "true" : "false";
   return text.empty() ? "null" : text;
-}
-
-// ---- tables for people ----
-
-std::string shown_text(const Cell& cell) {
-  std::string text;
-  if (!cell.shown.empty()) {
-    text = printable(cell.shown);
-  } else if (const auto* string = std::get_if<std::string>(&cell.value)) {
-    text = printable(*string);
-  } else if (const auto* truth = std::get_if<bool>(&cell.value)) {
-    text = *truth ? "yes" : "no";
-  } else if (const auto* number = std::get_if<std::int64_t>(&cell.value)) {
-    text = number_text(*number);
-  } else if (const auto* real = std::get_if<double>(&cell.value)) {
-    text = number_text(*real);
-  }
-  return text.empty() ? "-" : text;
-}
-
-void append_painted(std::string& out, std::string_view text, bool color) {
-  if (color) out += kBold;
-  out += text;
-  if (color) out += kPlain;
-}
-
-void drop_trailing_blanks(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
-
-struct TextColumn {
-  Column::Align align = Column::Align::left;
-  std::size_t width = 0;
-  std::vector<std::string> cells;  // the heading, then the rows
-};
-
-TextColumn text_column(const TableSection& table, std::size_t index) {
-  TextColumn column;
-  column.align = table.columns[index].align;
-  column.cells.reserve(table.rows.size() + 1);
-  column.cells.push_back(printable(table.columns[index].title));
-  for (const std::vector<Cell>& row : table.rows) column.cells.push_back(shown_text(cell_at(row, index)));
-  for (const std::string& cell : column.cells) column.width = std::max(column.width, display_width(cell));
-  return column;
-}
-
-void append_aligned(std::string& line, std::string_view text, std::size_t width, Column::Align align) {
-  const std::size_t used = display_width(text);
-  const std::size_t blanks = width > used ? width - used : 0;
-  if (align == Column::Align::right) line.append(blanks, ' ');
-  line += text;
-  if (align == Column::Align::left) line.append(blanks, ' ');
-}
-
-void append_table(std::string& out, const TableSection& table, const OutputStyle& style) {
-  std::vector<TextColumn> columns;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (!table.columns[i].wide || style.format == OutputFormat::wide) columns.push_back(text_column(table, i));
-  }
-  if (columns.empty()) return;
-  std::string line;
-  for (std::size_t row = 0; row <= table.rows.size(); ++row) {
-    line.clear();
-    for (const TextColumn& column : columns) {
-      if (&column != columns.data()) line.append(kGap, ' ');
-      append_aligned(line, column.cells[row], column.width, column.align);
-    }
-    drop_trailing_blanks(line);
-    append_painted(out, line, style.color && row == 0);
-    out += '\n';
-  }
-}
-
-void append_facts(std::string& out, const FactsSection& section) {
-  std::size_t width = 0;
-  for (const Fact& fact : section.facts) width = std::max(width, display_width(printable(fact.title)));
-  for (const Fact& fact : section.facts) {
-    append_aligned(out, printable(fact.title) + ":", width + 1, Column::Align::left);
-    out.append(kGap, ' ');
-    out += shown_text(fact.value);
-    out += '\n';
-  }
-}
-
-std::string write_text(const Document& document, const OutputStyle& style) {
-  std::string out;
-  for (const auto& section : document.sections) {
-    const auto* table = std::get_if<TableSection>(&section);
-    const auto* facts = std::get_if<FactsSection>(&section);
-    if (!out.empty()) out += '\n';
-    const std::string title = printable(table != nullptr ? table->title : facts->title);
-    if (!title.empty()) {
-      append_painted(out, title, style.color);
-      out += '\n';
-    }
-    if (table != nullptr) append_table(out, *table, style);
-    if (facts != nullptr) append_facts(out, *facts);
-  }
-  if (!out.empty() && !document.notes.empty()) out += '\n';
-  for (const std::string& note : document.notes) {
-    out += printable(note);
-    out += '\n';
-  }
-  return out;
 }
 
 // ---- JSON ----
@@ -414,7 +293,7 @@ std::string write(const Document& document, const OutputStyle& style) {
   switch (style.format) {
     case OutputFormat::table:
     case OutputFormat::wide:
-      return write_text(document, style);
+      return write_document_text(document, style);
     case OutputFormat::json:
       return write_json(document);
     case OutputFormat::yaml:

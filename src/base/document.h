@@ -39,6 +39,8 @@ struct Column {
   std::string title;  // heading in the table, with the unit where numbers have one
   enum class Align { left, right } align = Align::left;
   bool wide = false;  // only with --output wide (and always in machine formats)
+  int priority =
+      0;  // columns of the lowest priority are left out first where a table does not fit; the first one never
 };
 
 struct TableSection {
@@ -71,12 +73,14 @@ enum class OutputFormat { table, wide, json, yaml, ndjson, csv };
 struct OutputStyle {
   OutputFormat format = OutputFormat::table;
   bool color = false;
+  std::size_t width = 0;  // columns that the format `table` may use; 0: any number
 };
 
 // JSON, YAML and each line of NDJSON carry schema_version 1. NDJSON and CSV (RFC 4180) contain the rows of the tables,
 // each fact as one row, and omit notes. An NDJSON row has schema_version, kind and section unless the table has a
 // column of that name. CSV has only the columns; those of several tables are side by side after the section's name.
-// Tables: left/right aligned by display width (UTF-8), two spaces between columns, no trailing spaces.
+// Tables: left/right aligned by display width (UTF-8), two spaces between columns, no trailing spaces
+// (document_text.h).
 [[nodiscard]] std::string write(const Document& document, const OutputStyle& style);
 
 // Columns a terminal uses for UTF-8 text.

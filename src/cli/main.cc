@@ -14,6 +14,7 @@
 
 #include "base/file_descriptor.h"
 #include "cli/framework/run.h"
+#include "cli/framework/terminal.h"
 #include "cli/operate/server_client.h"
 #include "world/local/helper_process.h"
 
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
   io.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  weft::cli::attach_terminal(io);
   try {
     return static_cast<int>(weft::cli::run_weft({argv + 1, argv + argc}, io));
   } catch (const std::bad_alloc&) {

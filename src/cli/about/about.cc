@@ -6,6 +6,7 @@
 #include "cli/framework/context.h"
 #include "cli/framework/help.h"
 #include "cli/framework/man.h"
+#include "cli/framework/terminal.h"
 
 namespace weft::cli {
 namespace {
@@ -24,14 +25,15 @@ Exit run_version(Context& context) { return context.deliver(version_text()); }
 
 Exit run_help(Context& context) {
   const std::vector<std::string>& words = context.arguments().words();
-  if (words.empty()) return context.deliver(main_help());
+  const std::size_t width = help_width(context.io());
+  if (words.empty()) return context.deliver(main_help(width));
   std::string name = words[0];
   for (std::size_t i = 1; i < words.size(); ++i) name += " " + words[i];
-  if (const Command* command = find_command(name)) return context.deliver(command_help(*command));
-  if (!commands_of_group(name).empty()) return context.deliver(group_help(name));
+  if (const Command* command = find_command(name)) return context.deliver(command_help(*command, width));
+  if (!commands_of_group(name).empty()) return context.deliver(group_help(name, width));
   std::vector<std::string_view> known;
   for (const Topic& topic : all_topics()) {
-    if (topic.name == name) return context.deliver(topic_help(topic));
+    if (topic.name == name) return context.deliver(topic_help(topic, width));
     known.push_back(topic.name);
   }
   for (const Command& command : all_commands()) known.push_back(command.name);

@@ -276,9 +276,7 @@ Command check_command() {
                        "Actual state, as SARIF for a code-scanning service"},
                       {"weft check cluster.yaml --write-baseline known.json",
                        "Accept the current findings; use --baseline in later runs"}};
-  Argument cluster = cluster_argument();
-  cluster.required = false;
-  command.arguments = {cluster};
+  command.arguments = {cluster_argument_or({"config"})};
   command.options = {
       config_option(),
       {.name = "live",

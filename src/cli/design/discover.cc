@@ -42,9 +42,7 @@ Command discover_command() {
   command.examples = {{"weft discover", "Show the hardware of this host"},
                       {"weft discover cluster.yaml", "Show the network of each interface"},
                       {"weft discover -o json -f train001.host.json", "Write a host file for `weft check --live`"}};
-  Argument cluster = cluster_argument();
-  cluster.required = false;
-  command.arguments = {cluster};
+  command.arguments = {optional_cluster_argument()};
   command.options = {
       {.name = "host", .value = "NAME", .help = "name of this host in the design; default: its host name"},
       {.name = "root", .value = "FOLDER", .help = "read /sys and /proc below this folder", .hint = Hint::file},

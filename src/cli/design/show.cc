@@ -107,18 +107,16 @@ Request read_words(Context& context) {
   const std::string first = arguments.word(0);
   const std::string second = arguments.word(1);
   const bool effective = arguments.has("effective");
-  if (arguments.words().empty()) {
-    context.usage_error("missing CLUSTER", {usage_of(context.command())});
+  const View* view = find_view(first);
+  const View* preset = find_view(effective ? kEffective : "summary");
+  if (arguments.words().empty() || (arguments.words().size() == 1 && view != nullptr)) {
+    const std::string path = context.default_cluster();
+    if (!path.empty()) return {view != nullptr ? view : preset, path};
+    context.missing_cluster(view != nullptr ? fmt::format("usage: weft show {} CLUSTER", first)
+                                            : usage_of(context.command()));
     return {};
   }
-  if (arguments.words().size() == 1) {
-    if (find_view(first) != nullptr) {
-      context.usage_error("missing CLUSTER", {fmt::format("usage: weft show {} CLUSTER", first)});
-      return {};
-    }
-    return {find_view(effective ? kEffective : "summary"), first};
-  }
-  const View* view = find_view(first);
+  if (arguments.words().size() == 1) return {preset, first};
   if (view == nullptr && find_view(second) != nullptr) {
     context.usage_error("the view must precede the cluster file",
                         {fmt::format("weft show {} {}", second, printable(first, 60))});
@@ -244,9 +242,8 @@ Command show_command() {
   Argument view = {
       .name = "VIEW", .help = "the view [default: summary]", .hint = Hint::file, .required = false, .open = true};
   for (const View& each : views()) view.choices.push_back({each.name, each.help});
-  Argument cluster = cluster_argument();
-  cluster.required = false;  // VIEW is optional, so read_words() counts the arguments
-  command.arguments = {view, cluster};
+  // VIEW is optional, so read_words() counts the arguments and finds the default cluster file.
+  command.arguments = {view, optional_cluster_argument()};
   command.options = {
       output_option(),
       {.name = "fabric",

@@ -114,12 +114,6 @@ Exit run_recovery(Context& context) {
   return context.deliver(check::recovery_document(cluster, lifeline, device));
 }
 
-Argument optional_cluster() {
-  Argument cluster = cluster_argument();
-  cluster.required = false;
-  return cluster;
-}
-
 Command class_command() {
   Command command;
   command.name = "trace class";
@@ -134,7 +128,7 @@ Command class_command() {
       {"weft trace class cluster.yaml --from train001 --to train032 --flow nccl", "As designed"},
       {"weft trace class cluster.yaml --config configs/", "With real configuration"},
       {"weft trace class --config nic.yaml --config leaf.json", "Files alone: NIC, switches in this order, NIC"}};
-  command.arguments = {optional_cluster()};
+  command.arguments = {cluster_argument_or({"config"})};
   command.options = {{.name = "from", .value = "PLACE", .help = "sender; default: a server of the fabric"},
                      {.name = "to", .value = "PLACE", .help = "receiver; default: a distant server of the fabric"},
                      {.name = "flow",

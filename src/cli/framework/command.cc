@@ -36,6 +36,7 @@ const std::vector<Option>& global_options() {
        .help = "when to use color",
        .fallback = "auto",
        .choices = choices_named({"auto", "always", "never"})},
+      {.name = "no-pager", .help = "write long results to the terminal, not to a pager"},
       {.name = "quiet", .letter = 'q', .help = "print only the result and errors, no warnings or notes"},
       {.name = "verbose", .letter = 'v', .help = "print more details on standard error"},
       {.name = "help", .letter = 'h', .help = "print help and exit"},
@@ -129,7 +130,25 @@ Option catalog_option() {
 }
 
 Argument cluster_argument() {
-  return {.name = "CLUSTER", .help = "a cluster file, or - for standard input", .hint = Hint::file};
+  return {.name = "CLUSTER",
+          .help = "a cluster file, or - for standard input [default: see `weft help cluster-file`]",
+          .hint = Hint::file,
+          .from_default = true};
+}
+
+Argument cluster_argument_or(std::vector<std::string> options) {
+  Argument cluster = cluster_argument();
+  cluster.required = false;
+  cluster.replaced_by = std::move(options);
+  return cluster;
+}
+
+Argument optional_cluster_argument() {
+  Argument cluster = cluster_argument();
+  cluster.help = "a cluster file, or - for standard input";
+  cluster.required = false;
+  cluster.from_default = false;
+  return cluster;
 }
 
 }  // namespace weft::cli

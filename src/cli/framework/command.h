@@ -39,8 +39,10 @@ struct Argument {
   Hint hint = Hint::none;
   bool required = true;
   bool repeatable = false;
-  bool open = false;   // other values than the choices are accepted: the command checks them itself
-  bool local = false;  // left out with --server, --context or --socket
+  bool open = false;                       // other values than the choices are accepted: the command checks them itself
+  bool local = false;                      // left out with --server, --context or --socket
+  bool from_default = false;               // the default cluster file (default_cluster.h) where no file is given...
+  std::vector<std::string> replaced_by{};  // ...and none of these options, which replace it
 };
 
 struct Example {
@@ -103,7 +105,9 @@ struct OptionSection {
 [[nodiscard]] Option slurm_conf_option();
 [[nodiscard]] Option partition_option();
 [[nodiscard]] Option config_option();
-[[nodiscard]] Argument cluster_argument();
+[[nodiscard]] Argument cluster_argument();           // where left out, the default cluster file
+[[nodiscard]] Argument optional_cluster_argument();  // the command decides what its absence means
+[[nodiscard]] Argument cluster_argument_or(std::vector<std::string> options);  // options that replace the file
 
 // The tables of each command_*.cc.
 [[nodiscard]] Command design_command();

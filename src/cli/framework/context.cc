@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "base/wildcard.h"
 #include "check/core/match.h"
+#include "cli/framework/default_cluster.h"
+#include "cli/framework/terminal.h"
 #include "design/checklist.h"
 
 namespace weft::cli {
@@ -54,8 +56,8 @@ Exit exit_code_of(ErrorCode code) {
   return Exit::unavailable;
 }
 
-Context::Context(Io& io, const Command& command, const Arguments& arguments)
-    : io_(io), command_(command), arguments_(arguments) {
+Context::Context(Io& io, const Command& command, const Arguments& arguments, UserDefaults defaults)
+    : io_(io), command_(command), arguments_(arguments), defaults_(std::move(defaults)) {
   quiet_ = arguments.has("quiet");
   verbose_ = arguments.has("verbose") && !quiet_;
 }
@@ -85,12 +87,12 @@ void Context::detail(std::string_view text) {
 }
 
 Exit Context::deliver(std::string_view text, Exit outcome) {
-  const std::string path = find_option(command_, "file") != nullptr ? arguments_.value("file") : std::string();
-  if (path.empty() || path == "-") {
-    const Status written = io_.write_out(text);
+  if (!to_file()) {
+    const Status written = print(text);
     if (!written.ok()) return failed(written.error());
     return outcome;
   }
+  const std::string path = arguments_.value("file");
   const Status written = write_file(path, text);
   if (!written.ok()) {
     Error error = written.error();
@@ -105,16 +107,36 @@ Exit Context::deliver(const Document& document, Exit outcome) {
   OutputStyle style;
   style.format = output_format();
   style.color = !is_machine_format(style.format) && colors_result();
+  style.width = result_width();
   return deliver(write(document, style), outcome);
 }
 
-bool Context::colors_result() const {
-  const bool to_file = find_option(command_, "file") != nullptr && arguments_.has("file");
-  return colored(io_.out_is_terminal && !to_file);
+bool Context::to_file() const {
+  if (find_option(command_, "file") == nullptr) return false;
+  const std::string path = arguments_.value("file");
+  return !path.empty() && path != "-";
 }
 
+// A view that is drawn again and again (--watch) needs the screen, not a pager.
+Status Context::print(std::string_view text) {
+  const bool repeated = find_option(command_, "watch") != nullptr && arguments_.has("watch");
+  if (repeated || arguments_.has("no-pager")) return io_.write_out(text);
+  return write_paged(io_, text, pager_of(io_, defaults_.pager.value));
+}
+
+std::string Context::default_cluster() const { return find_default_cluster(io_, defaults_).path; }
+
+Exit Context::missing_cluster(const std::string& usage) {
+  return usage_error("missing CLUSTER", {usage, std::string(kClusterHint)});
+}
+
+bool Context::colors_result() const { return colored(io_.out_is_terminal && !to_file()); }
+
+std::size_t Context::result_width() const { return to_file() ? 0 : output_width(io_); }
+
 OutputFormat Context::output_format() const {
-  const std::string name = arguments_.value("output");
+  std::string name = arguments_.value("output");
+  if (name.empty()) name = defaults_.output.value;
   if (name == "wide") return OutputFormat::wide;
   if (name == "json") return OutputFormat::json;
   if (name == "yaml") return OutputFormat::yaml;
@@ -178,7 +200,8 @@ bool Context::report(const model::Loaded& loaded) {
 }
 
 bool Context::colored(bool is_terminal) const {
-  const std::string when = arguments_.value("color");
+  std::string when = arguments_.value("color");
+  if (when.empty()) when = defaults_.color.value;
   if (when == "always") return true;
   if (when == "never") return false;
   return is_terminal && io_.environment("NO_COLOR").empty() && io_.environment("TERM") != "dumb";

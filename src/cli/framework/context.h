@@ -11,6 +11,7 @@
 #include "cli/framework/command.h"
 #include "cli/framework/io.h"
 #include "cli/framework/parser.h"
+#include "cli/framework/user_config.h"
 #include "config/config_set.h"
 #include "model/load.h"
 
@@ -18,15 +19,16 @@ namespace weft::cli {
 
 class Context {
  public:
-  Context(Io& io, const Command& command, const Arguments& arguments);
+  Context(Io& io, const Command& command, const Arguments& arguments, UserDefaults defaults = {});
 
   [[nodiscard]] const Command& command() const { return command_; }
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
   [[nodiscard]] bool quiet() const { return quiet_; }
   [[nodiscard]] bool verbose() const { return verbose_; }
   [[nodiscard]] std::string today() const { return io_.today ? io_.today() : std::string(); }
-  [[nodiscard]] Io& io() const { return io_; }  // for progress; results go through deliver()
-  [[nodiscard]] bool colors_result() const;     // whether the result is printed in color
+  [[nodiscard]] Io& io() const { return io_; }     // for progress; results go through deliver()
+  [[nodiscard]] bool colors_result() const;        // whether the result is printed in color
+  [[nodiscard]] std::size_t result_width() const;  // columns that its tables may use; 0: any number
 
   // Usage error: printed with hints on standard error.
   Exit usage_error(std::string_view problem, const std::vector<std::string>& hints = {});
@@ -37,7 +39,13 @@ class Context {
   // The same, only with --verbose.
   void detail(std::string_view text);
 
-  // Writes the result to --file or standard output. Returns `outcome` on success.
+  // The default cluster file, or "". For commands that find their arguments themselves; parse_line() does for others.
+  [[nodiscard]] std::string default_cluster() const;
+  // Usage error: no cluster file is given, and there is no default one.
+  Exit missing_cluster(const std::string& usage);
+
+  // Writes the result to --file or standard output, on a terminal through the pager if it is long. Returns `outcome` on
+  // success.
   Exit deliver(std::string_view text, Exit outcome = Exit::ok);
   // A document in the format of --output.
   Exit deliver(const Document& document, Exit outcome = Exit::ok);
@@ -54,10 +62,13 @@ class Context {
 
  private:
   [[nodiscard]] bool colored(bool is_terminal) const;
+  [[nodiscard]] bool to_file() const;  // --file
+  Status print(std::string_view text);
 
   Io& io_;
   const Command& command_;
   const Arguments& arguments_;
+  UserDefaults defaults_;
   bool quiet_ = false;
   bool verbose_ = false;
 };

@@ -2,40 +2,25 @@
 
 #include <algorithm>
 
-#include "base/document.h"
+#include "base/table_layout.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr std::size_t kWidth = 100;      // of a help page
 constexpr std::size_t kMaxHeading = 26;  // wider headings get a line of their own
 
-// Breaks `text` at spaces into lines of at most `width` columns. Text in backticks is kept on one line if possible.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  while (!text.empty()) {
-    const std::size_t blank = text.find(' ');
-    const std::string_view word = text.substr(0, blank);
-    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
-    if (word.empty()) continue;
-    if (!lines.back().empty() && display_width(lines.back()) + 1 + display_width(word) > width) lines.emplace_back();
-    if (!lines.back().empty()) lines.back() += ' ';
-    lines.back() += word;
-  }
-  return lines;
-}
-
 // Headings on the left, their texts on the right.
-void append_entries(std::string& out, const std::vector<Choice>& entries) {
+void append_entries(std::string& out, const std::vector<Choice>& entries, std::size_t width) {
   std::size_t column = 0;
+  const std::size_t max_heading = std::min(kMaxHeading, width / 3);
   for (const Choice& entry : entries) {
-    if (entry.name.size() <= kMaxHeading) column = std::max(column, entry.name.size());
+    if (entry.name.size() <= max_heading) column = std::max(column, entry.name.size());
   }
   const std::size_t indent = column + 4;
   for (const Choice& entry : entries) {
     out += "  " + entry.name;
     std::size_t at = entry.name.size() + 2;
-    for (const std::string& line : wrapped(entry.help, kWidth - indent)) {
+    for (const std::string& line : wrap_text(entry.help, width - indent)) {
       if (line.empty()) continue;
       if (at + 2 > indent) {
         out += '\n';
@@ -43,23 +28,23 @@ void append_entries(std::string& out, const std::vector<Choice>& entries) {
       }
       out.append(indent - at, ' ');
       out += line;
-      at = indent + kWidth;  // the next text begins a new line
+      at = indent + width;  // the next text begins a new line
     }
     out += '\n';
   }
 }
 
-void append_section(std::string& out, std::string_view title, const std::vector<Choice>& entries) {
+void append_section(std::string& out, std::string_view title, const std::vector<Choice>& entries, std::size_t width) {
   if (entries.empty()) return;
   out += "\n";
   out += title;
   out += ":\n";
-  append_entries(out, entries);
+  append_entries(out, entries, width);
 }
 
-void append_paragraph(std::string& out, std::string_view text) {
+void append_paragraph(std::string& out, std::string_view text, std::size_t width) {
   out += '\n';
-  for (const std::string& line : wrapped(text, kWidth)) out += line + "\n";
+  for (const std::string& line : wrap_text(text, width)) out += line + "\n";
 }
 
 void append_examples(std::string& out, const std::vector<Example>& examples) {
@@ -121,42 +106,42 @@ std::vector<Choice> command_list() {
   return entries;
 }
 
-std::string main_help() {
+std::string main_help(std::size_t width) {
   std::string out;
   append_examples(out, main_examples());
-  append_paragraph(out, about_weft());
+  append_paragraph(out, about_weft(), width);
   out += "\nUsage: weft COMMAND [ARGUMENTS] [OPTIONS]\n";
-  append_section(out, "Commands", command_list());
-  append_section(out, "Options of every command", option_entries(global_options()));
+  append_section(out, "Commands", command_list(), width);
+  append_section(out, "Options of every command", option_entries(global_options()), width);
   std::vector<Choice> topics;
   for (const Topic& topic : all_topics()) topics.push_back({topic.name, topic.summary});
-  append_section(out, "Topics", topics);
-  out += "\nRun `weft help COMMAND` or `weft help TOPIC` for details.\n";
+  append_section(out, "Topics", topics, width);
+  append_paragraph(out, "Run `weft help COMMAND` or `weft help TOPIC` for details.", width);
   return out;
 }
 
-std::string command_help(const Command& command) {
+std::string command_help(const Command& command, std::size_t width) {
   std::string out;
   append_examples(out, command.examples);
   std::string usage = usage_of(command);
   usage[0] = 'U';
-  out += "\n" + usage + "\n";
-  append_paragraph(out, command.summary + ".");
-  for (const std::string& paragraph : command.description) append_paragraph(out, paragraph);
-  append_section(out, "Arguments", argument_entries(command));
+  append_paragraph(out, usage, width);
+  append_paragraph(out, command.summary + ".", width);
+  for (const std::string& paragraph : command.description) append_paragraph(out, paragraph, width);
+  append_section(out, "Arguments", argument_entries(command), width);
   for (const Argument& argument : command.arguments) {
     const bool explained = std::any_of(argument.choices.begin(), argument.choices.end(),
                                        [](const Choice& choice) { return !choice.help.empty(); });
-    if (explained) append_section(out, argument.name, argument.choices);
+    if (explained) append_section(out, argument.name, argument.choices, width);
   }
   for (const OptionSection& section : sections_of(command.options)) {
-    append_section(out, section.title, option_entries(section.options));
+    append_section(out, section.title, option_entries(section.options), width);
   }
-  append_section(out, "Options of every command", option_entries(global_options()));
+  append_section(out, "Options of every command", option_entries(global_options()), width);
   return out;
 }
 
-std::string group_help(std::string_view group) {
+std::string group_help(std::string_view group, std::size_t width) {
   std::string out;
   std::vector<Choice> entries;
   std::vector<Example> examples;
@@ -165,14 +150,14 @@ std::string group_help(std::string_view group) {
     if (!command->examples.empty()) examples.push_back(command->examples.front());
   }
   append_examples(out, examples);
-  append_section(out, "Commands", entries);
+  append_section(out, "Commands", entries, width);
   return out;
 }
 
-std::string topic_help(const Topic& topic) {
+std::string topic_help(const Topic& topic, std::size_t width) {
   std::string out = topic.summary + ":\n";
-  append_entries(out, topic.entries);
-  for (const std::string& remark : topic.notes) append_paragraph(out, remark);
+  append_entries(out, topic.entries, width);
+  for (const std::string& remark : topic.notes) append_paragraph(out, remark, width);
   return out;
 }
 

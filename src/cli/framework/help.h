@@ -1,6 +1,7 @@
 // Help pages, generated from the command tables. Pages begin with examples.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,10 +10,12 @@
 
 namespace weft::cli {
 
-[[nodiscard]] std::string main_help();
-[[nodiscard]] std::string command_help(const Command& command);
-[[nodiscard]] std::string group_help(std::string_view group);
-[[nodiscard]] std::string topic_help(const Topic& topic);
+inline constexpr std::size_t kMaxHelpWidth = 100;  // columns that stay legible
+
+[[nodiscard]] std::string main_help(std::size_t width = kMaxHelpWidth);
+[[nodiscard]] std::string command_help(const Command& command, std::size_t width = kMaxHelpWidth);
+[[nodiscard]] std::string group_help(std::string_view group, std::size_t width = kMaxHelpWidth);
+[[nodiscard]] std::string topic_help(const Topic& topic, std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string version_text();  // "weft 0.1.0\n"
 
 // A one-paragraph description of weft.

@@ -2,6 +2,7 @@
 // a terminal. main.cc fills it with the process's own; tests with strings.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ struct Io {
   std::function<std::string(const char*)> environment;  // "" when unset
   std::function<std::string()> today;                   // YYYY-MM-DD, UTC
   std::function<std::string()> read_line;  // of standard input, without its end; "" at the end; may be unset
+  // Shows the text in the pager, a shell command; an error if it could not be started. May be unset.
+  std::function<Status(const std::string& pager, std::string_view text)> page;
+  std::size_t columns = 0;  // of the terminal at standard output; 0 if it is none
+  std::size_t rows = 0;
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;

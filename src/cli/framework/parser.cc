@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/diagnostic.h"
 #include "base/utf8.h"
+#include "cli/framework/default_cluster.h"
 
 namespace weft::cli {
 namespace {
@@ -64,10 +65,6 @@ std::vector<std::string_view> option_names(const Command& command) {
   return names;
 }
 
-bool looks_like_file(std::string_view word) {
-  return word.ends_with(".yaml") || word.ends_with(".yml") || word.find('/') != std::string_view::npos;
-}
-
 }  // namespace
 
 std::string Arguments::value(std::string_view option) const {
@@ -93,7 +90,8 @@ std::string_view Arguments::server_option() const {
 
 class LineParser {
  public:
-  explicit LineParser(const std::vector<std::string>& words) : words_(words) {}
+  LineParser(const std::vector<std::string>& words, const FindCluster& find_cluster)
+      : words_(words), find_cluster_(find_cluster) {}
 
   ParsedLine parse() {
     note_early_exits();
@@ -154,7 +152,7 @@ class LineParser {
 
   void unknown_command(const std::string& word) {
     fail("unknown command " + in_backticks(word));
-    if (looks_like_file(word)) {
+    if (names_cluster_file(word)) {
       hint(fmt::format("to see what it describes: weft show {}", printable(word, 60)));
     } else {
       hint(did_you_mean(word, command_words()));
@@ -299,6 +297,7 @@ class LineParser {
     std::vector<Argument> wanted = line_.command->arguments;
     if (!line_.arguments.server_option().empty())
       std::erase_if(wanted, [](const Argument& argument) { return argument.local; });
+    insert_cluster(wanted);
     const std::vector<std::string>& given = line_.arguments.words_;
     for (std::size_t i = 0; i < wanted.size() && line_.problem.empty(); ++i) {
       if (i < given.size()) {
@@ -306,6 +305,7 @@ class LineParser {
       } else if (wanted[i].required) {
         fail("missing " + wanted[i].name);
         hint(usage_of(*line_.command));
+        if (wanted[i].from_default) hint(std::string(kClusterHint));
       }
     }
     const bool more_allowed = !wanted.empty() && wanted.back().repeatable;
@@ -315,17 +315,41 @@ class LineParser {
     }
   }
 
+  // Puts the default cluster file where the command wants one and the word there, if any, is something else: `weft oob
+  // status train007`.
+  void insert_cluster(const std::vector<Argument>& wanted) {
+    const auto cluster =
+        std::find_if(wanted.begin(), wanted.end(), [](const Argument& argument) { return argument.from_default; });
+    if (cluster == wanted.end() || !find_cluster_) return;
+    for (const std::string& option : cluster->replaced_by) {
+      if (line_.arguments.has(option)) return;
+    }
+    std::vector<std::string>& given = line_.arguments.words_;
+    const auto place = static_cast<std::size_t>(cluster - wanted.begin());
+    const auto needed = static_cast<std::size_t>(
+        std::count_if(wanted.begin(), wanted.end(), [](const Argument& argument) { return argument.required; }));
+    if (given.size() < place) return;
+    if (given.size() > place && given.size() >= needed && names_cluster_file(given[place])) return;
+    const std::string path = find_cluster_();
+    if (path.empty()) return;
+    given.insert(given.begin() + static_cast<std::ptrdiff_t>(place), path);
+    line_.default_cluster = true;
+  }
+
   void fail(std::string problem) { line_.problem = std::move(problem); }
   void hint(std::string text) {
     if (!text.empty()) line_.hints.push_back(std::move(text));
   }
 
   const std::vector<std::string>& words_;
+  const FindCluster& find_cluster_;
   std::vector<std::size_t> command_words_;  // positions of the words that name the command
   std::size_t at_ = 0;
   ParsedLine line_;
 };
 
-ParsedLine parse_line(const std::vector<std::string>& words) { return LineParser(words).parse(); }
+ParsedLine parse_line(const std::vector<std::string>& words, const FindCluster& find_cluster) {
+  return LineParser(words, find_cluster).parse();
+}
 
 }  // namespace weft::cli

@@ -2,6 +2,7 @@
 // one is --name VALUE or --name=VALUE, that of a short one -n VALUE or -nVALUE, and switches may share a dash.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,12 +37,16 @@ struct ParsedLine {
   const Command* command = nullptr;  // null when no command was named
   std::string group;                 // the group that was named without a command and has no default
   Arguments arguments;
+  bool default_cluster = false;  // the cluster file is the default one, inserted into the arguments
   bool wants_help = false;
   bool wants_version = false;
   std::string problem;             // what is wrong with the line; the rest is filled as far as it was parsed
   std::vector<std::string> hints;  // "did you mean ...?"
 };
 
-[[nodiscard]] ParsedLine parse_line(const std::vector<std::string>& words);
+// The path of the default cluster file, or "": asked for only where a command needs one.
+using FindCluster = std::function<std::string()>;
+
+[[nodiscard]] ParsedLine parse_line(const std::vector<std::string>& words, const FindCluster& find_cluster = {});
 
 }  // namespace weft::cli

@@ -3,15 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "base/document.h"
+#include "base/text.h"
 #include "cli/framework/command.h"
 #include "cli/framework/help.h"
 
 namespace weft::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -24,6 +30,9 @@ struct Session {
   bool terminal = false;
   bool out_is_full = false;
   std::map<std::string, std::string> variables;
+  std::size_t rows = 0;
+  std::string pager;  // the last one used
+  std::string paged;
 
   Exit run(const std::vector<std::string>& words) {
     out.clear();
@@ -37,6 +46,14 @@ struct Session {
     io.write_err = [this](std::string_view text) { err += text; };
     io.environment = [this](const char* name) { return variables.contains(name) ? variables[name] : std::string(); };
     io.out_is_terminal = terminal;
+    io.rows = rows;
+    io.columns = 100;
+    io.page = [this](const std::string& program, std::string_view text) -> Status {
+      if (program == "absent") return Error{ErrorCode::not_found, "no such pager", program};
+      pager = program;
+      paged += text;
+      return {};
+    };
     io.err_is_terminal = terminal;
     return run_weft(words, io);
   }
@@ -184,6 +201,117 @@ TEST(RunTest, ShowReportsUsageErrors) {
     EXPECT_EQ(session.err, text);
     EXPECT_THAT(session.out, IsEmpty());
   }
+}
+
+TEST(RunTest, LongResultsOnATerminalGoThroughThePager) {
+  Session session;
+  session.rows = 20;
+  EXPECT_EQ(session.run({"help"}), Exit::ok);
+  EXPECT_EQ(session.paged, "") << "not a terminal";
+  session.terminal = true;
+  EXPECT_EQ(session.run({"help"}), Exit::ok);
+  EXPECT_EQ(session.pager, "less");
+  EXPECT_EQ(session.paged, main_help());
+  EXPECT_EQ(session.out, "");
+  session.variables["PAGER"] = "more";
+  EXPECT_EQ(session.run({"help"}), Exit::ok);
+  EXPECT_EQ(session.pager, "more");
+  session.variables["WEFT_PAGER"] = "most -x";
+  EXPECT_EQ(session.run({"help", "show"}), Exit::ok);
+  EXPECT_EQ(session.pager, "most -x");
+}
+
+TEST(RunTest, ShortResultsAndThoseWithoutAPagerAreWritten) {
+  Session session;
+  session.terminal = true;
+  session.rows = 20;
+  EXPECT_EQ(session.run({"version"}), Exit::ok);
+  EXPECT_THAT(session.out, StartsWith("weft "));
+  EXPECT_EQ(session.run({"help", "--no-pager"}), Exit::ok);
+  EXPECT_EQ(session.out, main_help());
+  for (const char* pager : {"cat", "absent"}) {
+    session.variables["WEFT_PAGER"] = pager;
+    EXPECT_EQ(session.run({"help"}), Exit::ok);
+    EXPECT_EQ(session.out, main_help()) << pager;
+  }
+  EXPECT_EQ(session.paged, "");
+}
+
+TEST(RunTest, HelpFitsTheTerminal) {
+  Session session;
+  session.variables["COLUMNS"] = "72";
+  EXPECT_EQ(session.run({"help", "environment"}), Exit::ok);
+  for (const std::string_view line : split_lines(session.out)) EXPECT_LE(display_width(line), 72U) << line;
+}
+
+// Runs in a folder of its own, which is the current one meanwhile.
+class DefaultClusterTest : public testing::Test {
+ protected:
+  DefaultClusterTest() : before_(fs::current_path()), folder_(fs::path(testing::TempDir()) / "weft_default_cluster") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ / "a" / "b");
+    fs::current_path(folder_ / "a" / "b");
+    session.variables["WEFT_CONFIG"] = (folder_ / "config.yaml").string();
+  }
+  DefaultClusterTest(const DefaultClusterTest&) = delete;
+  DefaultClusterTest& operator=(const DefaultClusterTest&) = delete;
+  DefaultClusterTest(DefaultClusterTest&&) = delete;
+  DefaultClusterTest& operator=(DefaultClusterTest&&) = delete;
+  ~DefaultClusterTest() override { fs::current_path(before_); }
+
+  // A file that is no cluster: the error names it.
+  void put(const std::string& name) const { std::ofstream(folder_ / name) << "weft: 1\nnaem: " << name << "\n"; }
+  std::string file_of(const std::vector<std::string>& words) {
+    EXPECT_EQ(session.run(words), Exit::usage);
+    const std::size_t end = session.err.find(".yaml:");
+    if (end == std::string::npos) return session.err;
+    const std::size_t begin = session.err.find_last_of(" \n", end) + 1;
+    return session.err.substr(begin, end + 5 - begin);
+  }
+
+  Session session;
+  fs::path before_;
+  fs::path folder_;
+};
+
+TEST_F(DefaultClusterTest, TheNearestSourceWins) {
+  EXPECT_THAT(file_of({"show"}), HasSubstr("missing CLUSTER"));
+  EXPECT_THAT(file_of({"render"}), HasSubstr("WEFT_CLUSTER"));
+  put("preset.yaml");
+  std::ofstream(folder_ / "config.yaml") << "weft_config: 1\ndefaults: {cluster: " << (folder_ / "preset.yaml")
+                                         << "}\n";
+  EXPECT_THAT(file_of({"show"}), EndsWith("preset.yaml"));
+  put("weft.yaml");
+  EXPECT_THAT(file_of({"show", "racks"}), EndsWith("weft_default_cluster/weft.yaml"));
+  put("a/b/weft.yaml");
+  EXPECT_EQ(file_of({"checklist"}), "weft.yaml");
+  put("other.yaml");
+  session.variables["WEFT_CLUSTER"] = "../../other.yaml";
+  EXPECT_EQ(file_of({"failures"}), "../../other.yaml");
+  EXPECT_EQ(file_of({"failures", "../../weft.yaml"}), "../../weft.yaml");
+}
+
+TEST_F(DefaultClusterTest, OtherWordsAreNotTakenForIt) {
+  put("a/b/weft.yaml");
+  put("a/b/job.yaml");
+  EXPECT_EQ(file_of({"oob", "status", "train007"}), "weft.yaml");
+  EXPECT_THAT(session.err, Not(HasSubstr("cluster file weft.yaml")));
+  EXPECT_EQ(file_of({"oob", "power", "cycle", "train007", "--reason", "x", "--yes"}), "weft.yaml");
+  EXPECT_THAT(session.err, HasSubstr("cluster file weft.yaml (in this folder)")) << "an action says what it is about";
+  EXPECT_EQ(file_of({"sim", "life", "job.yaml"}), "weft.yaml") << "the first of two needed words";
+  EXPECT_THAT(file_of({"show", "cabels"}), Not(HasSubstr("weft.yaml:")));
+  EXPECT_THAT(file_of({"sim", "traffic", "--topology", "nonsense"}), Not(HasSubstr("naem")));
+}
+
+TEST_F(DefaultClusterTest, DefaultsOfTheConfigurationFile) {
+  std::ofstream(folder_ / "config.yaml") << "weft_config: 1\ndefaults: {output: csv, color: always, pager: most}\n";
+  EXPECT_EQ(session.run({"sim", "models"}), Exit::ok);
+  EXPECT_THAT(session.out.substr(0, session.out.find('\n')), HasSubstr(","));
+  EXPECT_EQ(session.run({"sim", "models", "-o", "table"}), Exit::ok);
+  EXPECT_THAT(session.out, StartsWith(kEscape));
+  std::ofstream(folder_ / "config.yaml") << "weft_config: 1\ndefaults: {output: cvs}\n";
+  EXPECT_EQ(session.run({"sim", "models"}), Exit::ok) << "works without them";
+  EXPECT_THAT(session.err, HasSubstr("did you mean `csv`?"));
 }
 
 }  // namespace

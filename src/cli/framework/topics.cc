@@ -19,26 +19,35 @@ Topic exit_codes() {
 }
 
 Topic environment() {
-  return {.name = "environment",
-          .summary = "Environment variables that weft reads",
-          .entries =
-              {{"NO_COLOR", "if set and not empty, disables color unless --color always is given"},
-               {"TERM", "`dumb` disables color, like NO_COLOR"},
-               {"WEFT_SERVER, WEFT_CONTEXT, WEFT_SOCKET",
-                "server of the commands that talk to `weft serve`, as --server, --context and --socket; the first one "
-                "that is set counts. Default: the current context of `weft context list`, else the local socket"},
-               {"WEFT_TOKEN", "token for a remote server, instead of the login of `weft login`"},
-               {"WEFT_CA", "CA certificates (PEM) that prove a remote server, instead of the context's"},
-               {"WEFT_CONFIG",
-                "configuration file with the contexts; default: $XDG_CONFIG_HOME/weft/config.yaml or "
-                "~/.config/weft/config.yaml"},
-               {"WEFT_STATE",
-                "folder of the journal, console logs and backups of the `oob` commands, unless --state is given; "
-                "default: $XDG_STATE_HOME/weft or ~/.local/state/weft"},
-               {"WEFT_VAULT_COMMAND",
-                "program, with arguments, that reads and writes credentials of the form vault:PATH; it finds PATH in "
-                "WEFT_VAULT_PATH. Default: `vault kv get -field=document PATH`, read-only"}},
-          .notes = {"Options override environment variables, which override defaults."}};
+  return {
+      .name = "environment",
+      .summary = "Environment variables that weft reads",
+      .entries =
+          {{"WEFT_CLUSTER", "cluster file of commands that are given none; see `weft help cluster-file`"},
+           {"COLUMNS",
+            "width that tables fit into, also on a pipe; default: the width of the terminal, and on a pipe any. "
+            "`-o wide` is never fitted"},
+           {"WEFT_PAGER, PAGER",
+            "shell command that shows results longer than the terminal, `cat` for none: WEFT_PAGER, else "
+            "`defaults: pager:` of the configuration file, else PAGER, else less (with LESS=FRX unless LESS is set)"},
+           {"NO_COLOR", "if set and not empty, disables color unless --color always is given"},
+           {"TERM", "`dumb` disables color, like NO_COLOR"},
+           {"WEFT_SERVER, WEFT_CONTEXT, WEFT_SOCKET",
+            "server of the commands that talk to `weft serve`, as --server, --context and --socket; the first one "
+            "that is set counts. Default: the current context of `weft context list`, else the local socket"},
+           {"WEFT_TOKEN", "token for a remote server, instead of the login of `weft login`"},
+           {"WEFT_CA", "CA certificates (PEM) that prove a remote server, instead of the context's"},
+           {"WEFT_CONFIG",
+            "configuration file with contexts and defaults of options; default: $XDG_CONFIG_HOME/weft/config.yaml or "
+            "~/.config/weft/config.yaml"},
+           {"WEFT_STATE",
+            "folder of the journal, console logs and backups of the `oob` commands, unless --state is given; "
+            "default: $XDG_STATE_HOME/weft or ~/.local/state/weft"},
+           {"WEFT_VAULT_COMMAND",
+            "program, with arguments, that reads and writes credentials of the form vault:PATH; it finds PATH in "
+            "WEFT_VAULT_PATH. Default: `vault kv get -field=document PATH`, read-only"}},
+      .notes = {"Options override environment variables, which override the configuration file (`defaults: {cluster: "
+                "PATH, output: FORMAT, color: WHEN, pager: COMMAND}`), which overrides the defaults."}};
 }
 
 Topic formats() {
@@ -56,10 +65,25 @@ Topic formats() {
                     "--output. Cluster files are YAML; `weft schema` prints their JSON Schema for editors."}};
 }
 
+Topic cluster_file() {
+  return {
+      .name = "cluster-file",
+      .summary = "Which cluster file a command uses",
+      .entries = {{"CLUSTER", "the file on the command line, or - for standard input"},
+                  {"WEFT_CLUSTER", "else the file that this environment variable names"},
+                  {"weft.yaml", "else this file in the current folder, or in the nearest folder above that has one"},
+                  {"defaults: cluster:", "else the file that the configuration file names"}},
+      .notes = {"With a default, `weft show racks` and `weft oob status train007` are complete: a word in the place of "
+                "CLUSTER is taken as a file if it is `-`, has a `/`, ends in .yaml or .yml, or names a file here.",
+                "Folders above count while they belong to you or root. Commands that change devices print which "
+                "default file they use; others do with --verbose. Options that replace the cluster file, such as "
+                "--topology, switch the default off."}};
+}
+
 }  // namespace
 
 const std::vector<Topic>& all_topics() {
-  static const std::vector<Topic> topics = {exit_codes(), environment(), formats()};
+  static const std::vector<Topic> topics = {exit_codes(), cluster_file(), environment(), formats()};
   return topics;
 }
 

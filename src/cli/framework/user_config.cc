@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/value.h"
 #include "base/yaml.h"
+#include "cli/framework/command.h"
 #include "oob/durable/file.h"
 
 namespace weft::model {
@@ -33,6 +34,20 @@ const Schema& schema_of<cli::ServerContext>() {
 }
 
 template <>
+const Schema& schema_of<cli::UserDefaults>() {
+  static const Schema schema = [] {
+    using R = cli::UserDefaults;
+    SchemaBuilder<R> b("defaults", "Defaults of options, for all commands.");
+    b.field("cluster", &R::cluster, "absolute path of the cluster file of commands that are given none");
+    b.field("output", &R::output, "format of tables: table, wide, json, yaml, ndjson or csv");
+    b.field("color", &R::color, "when to use color: auto, always or never");
+    b.field("pager", &R::pager, "shell command that shows long results; cat for none");
+    return b.build();
+  }();
+  return schema;
+}
+
+template <>
 const Schema& schema_of<cli::UserConfig>() {
   static const Schema schema = [] {
     using R = cli::UserConfig;
@@ -40,6 +55,7 @@ const Schema& schema_of<cli::UserConfig>() {
     b.field("weft_config", &R::weft_config, "version of the file format").required().range(1, 1);
     b.field("current", &R::current, "context that commands use unless they name another");
     b.field("contexts", &R::contexts, "servers, by a name of your choice");
+    b.field("defaults", &R::defaults, "defaults of options, for all commands");
     return b.build();
   }();
   return schema;
@@ -106,6 +122,19 @@ void check_context(const std::string& name, model::Sourced<ServerContext>& given
   check_path(context.socket, "socket", diagnostics);
 }
 
+void check_word(const model::Sourced<std::string>& given, std::string_view key, const std::vector<std::string>& valid,
+                Diagnostics& diagnostics) {
+  if (!given.has_value() || std::find(valid.begin(), valid.end(), *given) != valid.end()) return;
+  diagnostics.error(given.place, fmt::format("`{}` must be {}", key, join(valid, ", ", " or ")),
+                    did_you_mean(*given, {valid.begin(), valid.end()}), given->size());
+}
+
+void check_defaults(const UserDefaults& defaults, Diagnostics& diagnostics) {
+  check_path(defaults.cluster, "cluster", diagnostics);
+  check_word(defaults.output, "output", names_of(output_option().choices), diagnostics);
+  check_word(defaults.color, "color", {"auto", "always", "never"}, diagnostics);
+}
+
 // The comment lines at the top of a file, without their marks.
 std::string heading_of(std::string_view text) {
   std::string heading;
@@ -117,6 +146,18 @@ std::string heading_of(std::string_view text) {
     heading.append(heading.empty() ? "" : "\n").append(line);
   }
   return heading;
+}
+
+Value defaults_value(const UserDefaults& defaults) {
+  Value entry = Value::map();
+  const auto add = [&](const char* key, const model::Sourced<std::string>& given) {
+    if (given.has_value()) entry.set(key, *given);
+  };
+  add("cluster", defaults.cluster);
+  add("output", defaults.output);
+  add("color", defaults.color);
+  add("pager", defaults.pager);
+  return entry;
 }
 
 // What a symbolic link of a folder under version control points to: the link is kept.
@@ -179,6 +220,7 @@ std::optional<UserConfig> read_user_config(const Sources& sources, FileId file, 
   const std::size_t before = diagnostics.error_count();
   model::Codec<UserConfig>::read(*root, diagnostics, config);
   for (auto& [name, context] : config.contexts.value) check_context(name, context, diagnostics);
+  if (config.defaults.has_value()) check_defaults(*config.defaults, diagnostics);
   if (config.current.has_value() && config.find(*config.current) == nullptr) {
     std::vector<std::string_view> names;
     for (const auto& [name, context] : config.contexts.value) names.push_back(name);
@@ -205,6 +247,8 @@ std::string write_user_config(const UserConfig& config, std::string_view heading
     contexts.set(name, std::move(entry));
   }
   if (!contexts.empty()) root.set("contexts", std::move(contexts));
+  if (Value defaults = defaults_value(config.defaults.value); !defaults.empty())
+    root.set("defaults", std::move(defaults));
   return write_yaml({&root, 1}, heading);
 }
 

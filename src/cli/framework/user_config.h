@@ -1,11 +1,12 @@
-// The user's configuration file, ~/.config/weft/config.yaml: which servers there are (contexts), and which of them
-// commands use. It has no secrets: tokens are in operate/login_store.h.
+// The user's configuration file, ~/.config/weft/config.yaml: which servers there are (contexts), which of them commands
+// use, and defaults of options. It has no secrets: tokens are in operate/login_store.h.
 //   weft_config: 1
 //   current: prod
 //   contexts:
 //     prod: {server: https://weft.example.org:8443, ca: /etc/ssl/lab-ca.pem}
 //     lab:  {server: https://127.0.0.1:8443, fingerprint: "sha256:..."}
 //     here: {socket: /run/weft/weft.sock}
+//   defaults: {cluster: /srv/clusters/prod.yaml, output: wide}
 // A new setting is a member of UserConfig, a line of its table in user_config.cc, and a line in write_user_config().
 #pragma once
 
@@ -31,12 +32,23 @@ struct ServerContext {
   model::Sourced<std::string> socket{};       // Unix socket on this machine
 };
 
+// What commands use where neither an option nor an environment variable says otherwise.
+struct UserDefaults {
+  using IsRecord = void;
+  SourceLocation place;
+  model::Sourced<std::string> cluster{};  // absolute path of a cluster file
+  model::Sourced<std::string> output{};   // format of tables: table, wide, json, yaml, ndjson or csv
+  model::Sourced<std::string> color{};    // auto, always or never
+  model::Sourced<std::string> pager{};    // a shell command; `cat` for none
+};
+
 struct UserConfig {
   using IsRecord = void;
   SourceLocation place;
   model::Sourced<std::int64_t> weft_config{};
   model::Sourced<std::string> current{};  // name of a context
   model::Sourced<model::NamedValues<ServerContext>> contexts{};
+  model::Sourced<UserDefaults> defaults{};
 
   [[nodiscard]] const ServerContext* find(std::string_view name) const;
   // Adds the context, or replaces it.

@@ -233,7 +233,7 @@ Command oob_power_command() {
                        "Done when the boot ID of each host has changed"},
                       {"weft oob power --resume 4f1c09d2ab37e865 cluster.yaml", "Continue after a crash of weft"}};
   command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .required = false, .open = true},
-                       {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
+                       cluster_argument_or({"resume", "abandon"}),
                        oob_hosts_argument()};
   command.options =
       joined(joined(power_options(), oob_action_options()),

@@ -185,6 +185,8 @@ serve::Target ServerClient::with_format(serve::Target target) const {
   const OutputFormat format = context_.output_format();
   const bool for_people = format == OutputFormat::table || format == OutputFormat::wide;
   if (for_people && context_.colors_result()) target.query.emplace_back("color", "1");
+  if (const std::size_t width = context_.result_width(); format == OutputFormat::table && width > 0)
+    target.query.emplace_back("width", std::to_string(width));
   return target;
 }
 

@@ -211,7 +211,9 @@ std::vector<std::string> comma_parts(std::string_view text) {
 }
 
 std::vector<Argument> sched_arguments() {
-  return {{.name = "CLUSTER", .help = "a cluster file; omitted with --nodes or --plain", .hint = Hint::file},
+  Argument cluster = cluster_argument_or({"nodes", "plain"});
+  cluster.help = "a cluster file; omitted with --nodes or --plain";
+  return {cluster,
           {.name = "TRACE",
            .help = "job trace in the format of openb, Philly, Helios, Acme, SWF or weft; may be gzip-compressed",
            .hint = Hint::file,

@@ -257,9 +257,7 @@ Command sim_collective_command() {
       {"weft sim collective --topology leaf-spine:8x16x16 --fidelity all --min-bytes 64MB --max-bytes 64MB",
        "Compare the fidelities at one size"},
   };
-  Argument cluster = cluster_argument();
-  cluster.required = false;
-  command.arguments = {cluster};
+  command.arguments = {cluster_argument_or({"topology"})};
   for (std::vector<Option>& options :
        std::vector<std::vector<Option>>{collective_options(), sim_network_options(), sim_run_options("flow"),
                                         sim_result_options(), sim_fault_options(), sim_detail_options()}) {

@@ -87,9 +87,7 @@ Command sim_traffic_command() {
       {"weft sim traffic cluster.yaml --storm train001:gpu0@0us --storm-tree storm.svg", "PFC storm from one NIC"},
       {"weft sim traffic --topology fat-tree:128 --flows w1.flows", "A flow file on a fat tree"},
   };
-  Argument cluster = cluster_argument();
-  cluster.required = false;
-  command.arguments = {cluster};
+  command.arguments = {cluster_argument_or({"topology"})};
   for (std::vector<Option>& options :
        std::vector<std::vector<Option>>{sim_pattern_options(), sim_network_options(), sim_run_options("packet"),
                                         sim_result_options(), sim_fault_options(), sim_detail_options()}) {

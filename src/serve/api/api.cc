@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -103,6 +104,10 @@ std::optional<OutputStyle> output_style(const HttpRequest& request) {
   style.format = OutputFormat::json;
   const std::string* color = request.find_query("color");
   style.color = color != nullptr && *color == "1";
+  if (const std::string* width = request.find_query("width"); width != nullptr) {
+    // The parameter was checked against format_fields().
+    std::from_chars(width->data(), width->data() + width->size(), style.width);
+  }
   const std::string* name = request.find_query("output");
   if (name == nullptr) return style;
   static constexpr std::pair<std::string_view, OutputFormat> kFormats[] = {

@@ -173,7 +173,8 @@ class Api {
   std::size_t reads_left_ = 0;  // records that followers may read before the next publish()
 };
 
-// The format of ?output= (table, wide, json, yaml, ndjson, csv) and ?color=; JSON without it. Nullopt: unknown.
+// The format of ?output= (table, wide, json, yaml, ndjson, csv), ?color= and ?width=; JSON without it. Nullopt:
+// unknown.
 [[nodiscard]] std::optional<OutputStyle> output_style(const HttpRequest& request);
 [[nodiscard]] int status_of(ErrorCode code);
 // Identifies a state of an object: the entity tag (RFC 9110 section 8.8.3) of its text.

@@ -66,7 +66,8 @@ const std::vector<Field>& format_fields() {
        false,
        16,
        {"table", "wide", "json", "yaml", "ndjson", "csv"}},
-      {"color", FieldType::boolean, "color the output for a terminal, of tables"}};
+      {"color", FieldType::boolean, "color the output for a terminal, of tables"},
+      {"width", FieldType::integer, "columns that tables may use; default: any number", false, kMaxTableWidth}};
   return fields;
 }
 

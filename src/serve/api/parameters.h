@@ -33,7 +33,8 @@ class Parameters {
 };
 
 // Parameters of every GET whose answer is a document, and of every list.
-[[nodiscard]] const std::vector<Field>& format_fields();  // output, color
+inline constexpr std::int64_t kMaxTableWidth = 10'000;
+[[nodiscard]] const std::vector<Field>& format_fields();  // output, color, width
 [[nodiscard]] const std::vector<Field>& list_fields();    // limit, page, sort
 [[nodiscard]] const Field& reason_field();
 
