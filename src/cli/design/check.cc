@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/table_layout.h"
 #include "base/utf8.h"
 #include "base/wildcard.h"
 #include "check/core/checker.h"
 #include "cli/design/findings.h"
 #include "cli/framework/context.h"
+#include "cli/framework/terminal.h"
 #include "oob/audit/audit.h"
 
 namespace weft::cli {
@@ -167,26 +169,14 @@ Exit run_rules(Context& context) {
   return context.deliver(document);
 }
 
-// Greedy line breaks at spaces.
-std::string wrapped(std::string_view text, std::string_view indent) {
-  std::string out(indent);
-  std::size_t column = indent.size();
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (column > indent.size() && column + 1 + display_width(word) > kWrap) {
-      out += "\n" + std::string(indent);
-      column = indent.size();
-    }
-    if (column > indent.size()) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += display_width(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
+// The text in lines of at most `width` columns, all but the first after `indent`.
+std::string paragraph(std::string_view text, std::string_view indent, std::size_t width) {
+  std::string out;
+  for (const std::string& line : wrap_text(text, width - indent.size())) {
+    out += out.empty() ? std::string() : std::string(indent);
+    out += line + "\n";
   }
-  return out + "\n";
+  return out;
 }
 
 std::string prefixed(std::string_view text, std::string_view prefix) {
@@ -199,15 +189,16 @@ std::string prefixed(std::string_view text, std::string_view prefix) {
   return out;
 }
 
-std::string explained(const check::Rule& rule) {
-  std::string out = fmt::format("{} ({}): {}\n\n", rule.id, severity_text(rule.severity), rule.title);
-  out += "Why it matters\n" + wrapped(rule.reason, "  ");
-  out += "\nWhat to do\n" + wrapped(rule.fix, "  ");
+std::string explained(const check::Rule& rule, std::size_t width) {
+  std::string out = paragraph(fmt::format("{} ({}): {}", rule.id, severity_text(rule.severity), rule.title), "  ", width) + "\n";
+  out += "Why it matters\n  " + paragraph(rule.reason, "  ", width);
+  out += "\nWhat to do\n  " + paragraph(rule.fix, "  ", width);
   if (!rule.example.file.empty()) {
     out += fmt::format("\nExample: this change to examples/{} triggers it\n", rule.example.file);
     out += prefixed(rule.example.from, "-") + prefixed(rule.example.to, "+");
   }
-  out += fmt::format("\nNeeds: {}\nSource: {}\n", needs_text(rule.needs), rule.source);
+  out += fmt::format("\nNeeds: {}\n", needs_text(rule.needs));
+  out += paragraph(fmt::format("Source: {}", rule.source), "        ", width);
   out += fmt::format(
       "\nTo accept it in a cluster file, with a reason:\n    suppress:\n"
       "      - {{rule: {}, subject: \"*\", reason: \"...\", until: 2027-12-31}}\n",
@@ -237,7 +228,7 @@ Exit run_explain(Context& context) {
     ids_exist(context, {id.size() == 2 ? id + "?" : id});
     return Exit::usage;
   }
-  return context.deliver(explained(*rule));
+  return context.deliver(explained(*rule, std::min(kWrap, help_width(context.io()))));
 }
 
 std::vector<Choice> area_choices() {
