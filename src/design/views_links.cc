@@ -1,10 +1,8 @@
 // Cables and ports, one row each, for cabling crews and operators.
-#include <fmt/format.h>
-
 #include <array>
-#include <unordered_map>
 #include <utility>
 
+#include "design/cable_labels.h"
 #include "design/views.h"
 #include "design/views_common.h"
 
@@ -14,42 +12,6 @@ namespace {
 using views::left;
 using views::right;
 using views::wide;
-
-// Splitters have one label, since several cables share a plug. Labels are numbered over the whole fabric, so that
-// filtering does not change them.
-class CableLabels {
- public:
-  explicit CableLabels(const model::Cluster& cluster) {
-    legs_.reserve(cluster.cables().size());
-    for (const model::Cable& cable : cluster.cables()) ++legs_[cable.assembly].total;
-  }
-
-  // Call once for every cable of the cluster, in order.
-  std::string next(model::FabricKind fabric) {
-    return fmt::format("{}-{:06}", views::prefix_of(fabric), ++cables_[static_cast<std::size_t>(fabric)]);
-  }
-  struct Leg {
-    std::string assembly;
-    std::string position;  // "1/2"
-  };
-  Leg next_leg(const model::Cable& cable) {
-    Splitter& splitter = legs_[cable.assembly];
-    if (splitter.total < 2) return {};
-    if (splitter.seen++ == 0) splitter.number = ++splitters_[static_cast<std::size_t>(cable.fabric)];
-    return {fmt::format("{}-S{:05}", views::prefix_of(cable.fabric), splitter.number),
-            fmt::format("{}/{}", splitter.seen, splitter.total)};
-  }
-
- private:
-  struct Splitter {
-    std::uint32_t total = 0;
-    std::uint32_t seen = 0;
-    std::uint32_t number = 0;
-  };
-  std::unordered_map<std::uint32_t, Splitter> legs_;
-  std::array<std::uint32_t, model::kFabrics> cables_{};
-  std::array<std::uint32_t, model::kFabrics> splitters_{};
-};
 
 void add_end(const model::Cluster& cluster, model::PortId id, std::vector<Cell>& row) {
   const model::DeviceId device = cluster.port(id).device;
@@ -117,15 +79,15 @@ Document cables_view(const model::Cluster& cluster, std::optional<model::FabricK
                    left("assembly", "Splitter"),
                    wide(left("leg", "Leg")),
                    left("role", "Role")};
-  CableLabels labels(cluster);
-  for (const model::Cable& cable : cluster.cables()) {
-    std::string label = labels.next(cable.fabric);
-    CableLabels::Leg leg = labels.next_leg(cable);
+  const CableLabels labels(cluster);
+  for (std::uint32_t c = 0; c < cluster.cables().size(); ++c) {
+    const auto id = static_cast<model::CableId>(c);
+    const model::Cable& cable = cluster.cable(id);
     if (fabric && cable.fabric != *fabric) continue;
     const model::Medium& medium = cluster.media()[cable.medium];
     std::vector<Cell> row;
     row.reserve(table.columns.size());
-    row.emplace_back(std::move(label));
+    row.emplace_back(labels.label(id));
     add_end(cluster, cable.a, row);
     add_end(cluster, cable.b, row);
     row.emplace_back(medium.cable == nullptr ? Cell() : Cell(medium.cable->id->text));
@@ -134,8 +96,8 @@ Document cables_view(const model::Cluster& cluster, std::optional<model::FabricK
     row.push_back(transceiver_cell(medium.at_b));
     row.push_back(views::speed_cell(cluster.port(cable.a).speed()));
     row.push_back(views::meters_cell(cable.length_mm));
-    row.push_back(views::text_cell(std::move(leg.assembly)));
-    row.push_back(views::text_cell(std::move(leg.position)));
+    row.push_back(views::text_cell(labels.splitter(id)));
+    row.push_back(views::text_cell(labels.leg(id)));
     row.emplace_back(model::to_text(cable.role));
     table.rows.push_back(std::move(row));
   }

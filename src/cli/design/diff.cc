@@ -10,6 +10,7 @@
 #include "base/human_format.h"
 #include "base/text.h"
 #include "check/core/match.h"
+#include "cli/design/diff_clusters.h"
 #include "cli/design/render_jobs.h"
 #include "cli/framework/context.h"
 #include "render/core/manifest.h"
@@ -234,6 +235,11 @@ TableSection steps_table(const std::vector<render::RolloutStep>& steps) {
 
 Exit run_diff(Context& context) {
   const Arguments& arguments = context.arguments();
+  const std::vector<std::string>& words = arguments.words();
+  if (words.size() > 1 && is_cluster_file(words[1])) {
+    if (words.size() == 2) return run_diff_clusters(context, words[0], words[1]);
+    return context.usage_error("two cluster files are compared at a time", {usage_of(context.command())});
+  }
   render::RenderOptions options;
   std::vector<const render::RenderTarget*> targets;
   if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
@@ -302,7 +308,7 @@ Exit run_diff(Context& context) {
 Command diff_command() {
   Command command;
   command.name = "diff";
-  command.summary = "Show what re-rendering would change, in a safe order";
+  command.summary = "Show what a changed cluster file or re-rendering would change";
   command.usage = "CLUSTER AGAINST... [--target NAME]... [OPTIONS]";
   command.description = {
       "Renders the cluster in memory and compares it, by meaning rather than layout, with a tree written by `weft "
@@ -310,16 +316,23 @@ Command diff_command() {
       "Of a running config only the tables and sections that weft writes are compared.",
       "Each change shows its effect on traffic. The safe order at the end starts with the out-of-band network, "
       "continues with one switch at a time (drain before, check after), and ends with the services on top.",
-      "Exit code 0 if there is no difference, 1 if there is one, 2 if nothing was compared: a target named with "
-      "--target renders nothing for the cluster, or no target renders a configuration for DEVICE."};
+      "If AGAINST is another cluster file (a file with the key `weft`), the two files are compared by meaning, CLUSTER "
+      "before and AGAINST after: settings with their locations, then what they change for devices, ports, cables, "
+      "addresses, subnets, racks, power and the bill of materials. Addresses of existing devices that change come "
+      "first. Comments, the order of keys and layout are no differences.",
+      "Exit code 0 if there is no difference, 1 if there is one, 2 if a file has errors or nothing was compared: a "
+      "target named with --target renders nothing for the cluster, or no target renders a configuration for DEVICE."};
   command.examples = {
       {"weft diff cluster.yaml out/", "Compare with an earlier render"},
       {"weft diff cluster.yaml running/ --target sonic", "Compare with running configs fetched from switches"},
       {"weft diff cluster.yaml be-spine001=config_db.json", "Compare with one switch"},
+      {"weft diff cluster.yaml planned.yaml", "What a change of the cluster file means"},
   };
-  command.arguments = {
-      cluster_argument(),
-      {.name = "AGAINST", .help = "a rendered tree, a folder, or DEVICE=FILE", .hint = Hint::file, .repeatable = true}};
+  command.arguments = {cluster_argument(),
+                       {.name = "AGAINST",
+                        .help = "a rendered tree, a folder, DEVICE=FILE, or another cluster file",
+                        .hint = Hint::file,
+                        .repeatable = true}};
   command.options = {
       {.name = "target",
        .letter = 't',
@@ -336,7 +349,7 @@ Command diff_command() {
        .value = "KEY=VALUE",
        .help = "a setting that the cluster file does not have; see `weft render --list`",
        .repeatable = true},
-      {.name = "all", .help = "show all changes of each file, not just the first 20"},
+      {.name = "all", .help = "show all rows, not just the first 20 of each file or table"},
       output_option(),
       file_option(),
       catalog_option(),

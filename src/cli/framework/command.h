@@ -113,6 +113,8 @@ struct OptionSection {
 [[nodiscard]] Command design_command();
 [[nodiscard]] Command show_command();
 [[nodiscard]] Command checklist_command();
+[[nodiscard]] Command describe_command();
+[[nodiscard]] Command find_text_command();
 [[nodiscard]] Command check_command();
 [[nodiscard]] Command render_command();
 [[nodiscard]] Command diff_command();

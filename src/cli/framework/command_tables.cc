@@ -33,6 +33,8 @@ struct CommandTable {
 constexpr CommandTable kTables[] = {
     {"design", build<design_command>},
     {"show", build<show_command>},
+    {"describe", build<describe_command>},
+    {"find", build<find_text_command>},
     {"check", build<check_command>},
     {"render", build<render_command>},
     {"diff", build<diff_command>},
