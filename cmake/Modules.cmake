@@ -132,6 +132,6 @@ weft_module_sources(store LINK ZLIB::ZLIB)
 weft_module_sources(world LINK nlohmann_json::nlohmann_json)
 weft_module_sources(serve LINK weft_boost)
 weft_module_sources(pipeline LINK nlohmann_json::nlohmann_json)
-weft_module_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
+weft_module_sources(cli SOURCES ${WEFT_BUILD_INFO_SOURCE})
 
 weft_finish_modules()

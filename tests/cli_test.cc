@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -117,7 +118,7 @@ TEST_F(CliTest, VersionAndHelpGoToStdout) {
   for (const Words& words : std::vector<Words>{{"version"}, {"--version"}, {"-V"}}) {
     const Outcome outcome = weft(words);
     EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.out, ContainsRegex("^weft [0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+    EXPECT_THAT(outcome.out, ContainsRegex("^weft [0-9]+\\.[0-9]+\\.[0-9]+( \\([0-9a-f]{12}(, modified)?\\))?\n$"));
     EXPECT_THAT(outcome.err, IsEmpty());
   }
   const Outcome none = weft({});
@@ -191,6 +192,22 @@ TEST_F(CliTest, BashCompletes) {
   EXPECT_EQ(complete("weft design --gpus ''", 3), "\n");
 }
 
+TEST_F(CliTest, VersionNamesCommitAndLibraries) {
+  const Json document = Json::parse(weft({"version", "-o", "json"}).out);
+  EXPECT_EQ(document["kind"], "version");
+  const Json& build = document["build"];
+  EXPECT_THAT(weft({"version"}).out, StartsWith("weft " + build["version"].get<std::string>()));
+  EXPECT_THAT(build["commit"].get<std::string>(), ContainsRegex("^([0-9a-f]{40}|unknown)$"));
+  EXPECT_THAT(build["commit_date"].get<std::string>(), ContainsRegex("^([0-9]{4}-[0-9]{2}-[0-9]{2}|unknown)$"));
+  std::set<std::string> found;
+  for (const Json& library : document["libraries"]) {
+    if (library["found"].get<bool>()) found.insert(library["name"].get<std::string>());
+  }
+  for (const char* name : {"libyaml", "fmt", "zlib", "Boost", "OpenSSL", "libcurl", "SQLite"}) {
+    EXPECT_THAT(found, Contains(name));
+  }
+}
+
 TEST_F(CliTest, ManPageHasItsSections) {
   const Outcome page = weft({"man"});
   EXPECT_EQ(page.code, 0);
@@ -198,19 +215,44 @@ TEST_F(CliTest, ManPageHasItsSections) {
                               ".SH OPTIONS", ".SH \"EXIT STATUS\"", ".SH ENVIRONMENT", ".SH EXAMPLES"}) {
     EXPECT_THAT(page.out, HasSubstr(section));
   }
-  for (const cli::Command& command : cli::all_commands())
-    EXPECT_THAT(page.out, HasSubstr(".SS \"weft " + replace_all(command.name, "-", "\\-")));
+  EXPECT_EQ(weft({"man", "oob", "statsu"}).code, 2);
+  EXPECT_EQ(weft({"man", "oob", "status"}).out, weft({"man", "weft-oob-status"}).out);
+  EXPECT_EQ(weft({"man", "show", "--directory", folder_.string()}).code, 2);
+}
+
+// One page per command, which weft(1) names and which names every option, one per group, and one per file format.
+TEST_F(CliTest, EveryCommandHasAManualPage) {
+  ASSERT_EQ(weft({"man", "--directory", folder_.string()}).code, 0);
+  const std::string overview = contents((folder_ / "man1/weft.1").string());
+  for (const cli::Command& command : cli::all_commands()) {
+    const std::string name = "weft-" + replace_all(command.name, " ", "-");
+    const std::string page = contents((folder_ / "man1" / (name + ".1")).string());
+    EXPECT_THAT(page, HasSubstr(".SH NAME\n" + replace_all(name, "-", "\\-") + " \\- "));
+    EXPECT_THAT(overview, HasSubstr(".BR " + replace_all(name, "-", "\\-") + " (1)\n"));
+    for (const cli::Option& option : command.options)
+      EXPECT_THAT(page, HasSubstr("\\-\\-" + replace_all(option.name, "-", "\\-")));
+    if (!command.group().empty()) {
+      EXPECT_TRUE(fs::exists(folder_ / "man1" / ("weft-" + std::string(command.group()) + ".1")));
+    }
+  }
+  EXPECT_THAT(contents((folder_ / "man5/weft-cluster.5").string()), HasSubstr("\\fBpools\\fR"));
+  EXPECT_EQ(contents((folder_ / "man5/weft-job.5").string()), weft({"man", "weft-job.5"}).out);
 }
 
 TEST_F(CliTest, GroffSetsTheManPageWithoutWarnings) {
   WEFT_NEEDS_PROGRAM("groff");
-  const Outcome set = run({"groff", "-man", "-ww", "-z", file("weft.1", weft({"man"}).out)});
+  ASSERT_EQ(weft({"man", "--directory", folder_.string()}).code, 0);
+  Words words = {"groff", "-man", "-ww", "-z"};
+  for (const char* section : {"man1", "man5"}) {
+    for (const auto& entry : fs::directory_iterator(folder_ / section)) words.push_back(entry.path());
+  }
+  const Outcome set = run(words);
   EXPECT_EQ(set.code, 0);
   EXPECT_THAT(set.err, IsEmpty());
 }
 
 TEST_F(CliTest, SchemasAreJsonSchemas) {
-  for (const char* format : {"cluster", "catalog", "job", "prices"}) {
+  for (const char* format : {"cluster", "catalog", "job", "prices", "access", "endpoints"}) {
     const Outcome outcome = weft({"schema", format});
     EXPECT_EQ(outcome.code, 0);
     const Json schema = Json::parse(outcome.out, nullptr, false);

@@ -1,11 +1,10 @@
-// weft completion, man, help and version: shell completion, manual page, help and version.
+// weft completion and help: shell completion and help.
 #include <fmt/format.h>
 
 #include "base/utf8.h"
 #include "cli/framework/completion.h"
 #include "cli/framework/context.h"
 #include "cli/framework/help.h"
-#include "cli/framework/man.h"
 #include "cli/framework/terminal.h"
 
 namespace weft::cli {
@@ -18,10 +17,6 @@ Exit run_completion(Context& context) {
   if (shell == "fish") return context.deliver(fish_completion(values));
   return context.deliver(bash_completion(values));
 }
-
-Exit run_man(Context& context) { return context.deliver(man_page()); }
-
-Exit run_version(Context& context) { return context.deliver(version_text()); }
 
 Exit run_help(Context& context) {
   const std::vector<std::string>& words = context.arguments().words();
@@ -73,22 +68,7 @@ std::vector<Command> about_commands() {
   completion.options = {file_option()};
   completion.run = run_completion;
 
-  Command man;
-  man.name = "man";
-  man.summary = "Print the manual page, weft(1), in roff";
-  man.examples = {{"weft man | man -l -", "View the manual page"},
-                  {"weft man -f /usr/local/share/man/man1/weft.1", "Install the manual page"}};
-  man.usage = "[OPTIONS]";
-  man.options = {file_option()};
-  man.run = run_man;
-
-  Command version;
-  version.name = "version";
-  version.summary = "Print the version";
-  version.examples = {{"weft version", "Show the version of this executable"}};
-  version.run = run_version;
-
-  return {completion, man, help_command(), version};
+  return {completion, man_command(), help_command(), version_command()};
 }
 
 }  // namespace weft::cli

@@ -1,6 +1,7 @@
 // weft design: from a scale to a cluster file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -115,16 +116,32 @@ class RequestReader {
   std::optional<BadValue> problem_;
 };
 
+// The same on every machine: where the package installs it.
+constexpr std::string_view kInstalledSchema = "/usr/share/weft/schemas/cluster.schema.json";
+
+// The line in which editors with a YAML language server look for the schema of a file.
+std::string schema_line(const std::string& schema) {
+  return schema == "none" ? std::string() : fmt::format("# yaml-language-server: $schema={}\n", schema);
+}
+
+// Language servers end the reference at a space.
+bool is_reference(const std::string& schema) {
+  return !schema.empty() && std::all_of(schema.begin(), schema.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
 Exit run_design(Context& context) {
   RequestReader reader(context.arguments());
   const design::DesignRequest request = reader.read();
   if (reader.problem().has_value()) return context.usage_error(reader.problem()->problem, {reader.problem()->hint});
+  const std::string schema =
+      context.arguments().has("schema") ? context.arguments().value("schema") : std::string(kInstalledSchema);
+  if (!is_reference(schema)) return context.usage_error("--schema: a path or URL without spaces, or none");
   const std::unique_ptr<model::Loaded> loaded = context.open_catalog();
   if (!context.report(*loaded)) return Exit::usage;
   const Result<design::DesignAnswer> answer = design::design_cluster(request, loaded->catalog);
   if (!answer.ok()) return context.failed(answer.error());
   for (const std::string& note : answer->notes) context.note(note);
-  return context.deliver(answer->yaml);
+  return context.deliver(schema_line(schema) + answer->yaml);
 }
 
 std::vector<Option> scale_options() {
@@ -169,6 +186,12 @@ std::vector<Option> choice_options() {
        .fallback = std::string(model::text_of(defaults.profile)),
        .choices = choices_named(model::Codec<model::Profile>::names())},
       {.name = "name", .value = "NAME", .help = "name of the cluster", .fallback = defaults.name},
+      {.name = "schema",
+       .value = "PATH|URL",
+       .help =
+           "where editors find the JSON Schema (see `weft help schema`): a path, absolute or relative to the file, a "
+           "URL, or none for no such line",
+       .fallback = std::string(kInstalledSchema)},
   };
 }
 

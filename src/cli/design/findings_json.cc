@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cli/design/findings.h"
+#include "cli/framework/build_info.h"
 
 namespace weft::cli {
 namespace {
@@ -138,8 +139,10 @@ std::string findings_sarif(const FindingsContext& context) {
   for (const check::Finding& finding : context.result.suppressed) {
     results.push_back(sarif_result(finding, context.sources, finding.fix));
   }
-  const Json driver = {
-      {"name", "weft"}, {"version", WEFT_VERSION}, {"semanticVersion", WEFT_VERSION}, {"rules", sarif_rules()}};
+  const Json driver = {{"name", "weft"},
+                       {"version", build_info().version},
+                       {"semanticVersion", build_info().version},
+                       {"rules", sarif_rules()}};
   const Json run = {{"tool", {{"driver", driver}}}, {"columnKind", "utf16CodeUnits"}, {"results", std::move(results)}};
   return dumped({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                  {"version", "2.1.0"},

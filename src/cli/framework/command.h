@@ -172,6 +172,8 @@ struct OptionSection {
 [[nodiscard]] Command oob_operation_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
+[[nodiscard]] Command man_command();
+[[nodiscard]] Command version_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version
 
 }  // namespace weft::cli

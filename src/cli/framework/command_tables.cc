@@ -78,11 +78,16 @@ constexpr CommandTable kTables[] = {
 std::vector<Command> build_all() {
   std::vector<Command> commands;
   for (const CommandTable& table : kTables) append(commands, table.commands());
-  // `help` accepts the names of all commands, and each group once.
+  // `help` and `man` accept the names of all commands, and each group once.
   std::vector<Choice> pages;
   for (const Command& command : commands) {
     const std::string word(command.group().empty() ? command.name : command.group());
     if (pages.empty() || pages.back().name != word) pages.push_back({word, command.summary});
+  }
+  for (Command& command : commands) {
+    if (command.name != "man") continue;
+    std::vector<Choice>& choices = command.arguments.front().choices;  // so far the pages of section 5
+    choices.insert(choices.begin(), pages.begin(), pages.end());
   }
   for (const Topic& topic : all_topics()) pages.push_back({topic.name, topic.summary});
   for (Command& command : commands) {

@@ -1,8 +1,11 @@
 #include "cli/framework/help.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/table_layout.h"
+#include "cli/framework/build_info.h"
 
 namespace weft::cli {
 namespace {
@@ -161,6 +164,13 @@ std::string topic_help(const Topic& topic, std::size_t width) {
   return out;
 }
 
-std::string version_text() { return "weft " WEFT_VERSION "\n"; }
+std::string version_text() {
+  const BuildInfo& build = build_info();
+  constexpr std::size_t kShortCommit = 12;
+  std::string text = fmt::format("weft {}", build.version);
+  if (build.commit != "unknown")
+    text += fmt::format(" ({}{})", build.commit.substr(0, kShortCommit), build.modified ? ", modified" : "");
+  return text + "\n";
+}
 
 }  // namespace weft::cli

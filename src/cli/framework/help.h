@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxHelpWidth = 100;  // columns that stay legible
 [[nodiscard]] std::string command_help(const Command& command, std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string group_help(std::string_view group, std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string topic_help(const Topic& topic, std::size_t width = kMaxHelpWidth);
-[[nodiscard]] std::string version_text();  // "weft 0.1.0\n"
+[[nodiscard]] std::string version_text();  // "weft 0.2.0 (91106daaa032)\n"
 
 // A one-paragraph description of weft.
 [[nodiscard]] const std::string& about_weft();

@@ -10,10 +10,12 @@
 #include <system_error>
 
 #include "base/human_format.h"
+#include "cli/framework/build_info.h"
 #include "cli/framework/kube_input.h"
 #include "cli/framework/option_reader.h"
 #include "cli/framework/paths.h"
 #include "cli/operate/server_client.h"
+#include "cli/operate/service_manager.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/stage_options.h"
 #include "world/lease/gate_command.h"
@@ -179,7 +181,7 @@ Exit run_serve(Context& context) {
   options.enable = context.arguments().values("enable");
   if (start_timeout) options.start_timeout = *start_timeout;
   options.cluster = loaded->cluster;
-  options.version = WEFT_VERSION;
+  options.version = build_info().version;
   const std::string state = context.arguments().value("state");
   options.state_directory = absolute_path(
       state.empty() ? fmt::format("{}/{}", default_state_root(context.io()), loaded->cluster->name()) : state);
@@ -201,6 +203,7 @@ Exit run_serve(Context& context) {
   options.cgroups = !context.arguments().has("no-cgroups");
   options.helper = {"/proc/self/exe", std::string(kHelperCommand)};
   options.log = [&](std::string_view text) { context.note(text); };
+  options.ready = [&] { notify_service_manager(context.io().environment("NOTIFY_SOCKET"), "READY=1"); };
   if (context.verbose()) {
     options.events = [&](std::string_view text) { context.io().write_err(fmt::format("{} {}\n", clock_text(), text)); };
   }

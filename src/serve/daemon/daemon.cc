@@ -129,6 +129,7 @@ class Server {
     world::TurnResult began;
     if (Status status = loop_->begin(clock_.now(), began); !status.ok()) return status;
     note_turn(began);
+    if (options_.ready) options_.ready();
     while (!stopping_) {
       http_->run_once(wait());
       if (Status status = turn(); !status.ok()) return status;

@@ -39,6 +39,7 @@ struct ServeOptions {
   Duration start_timeout{};                      // 0: the controller's default
   std::function<void(std::string_view)> log;     // one line: what an operator should know
   std::function<void(std::string_view)> events;  // one line per journal record; null: none
+  std::function<void()> ready;                   // called once it accepts connections; null: none
 };
 
 // Returns when it was stopped by a signal, or with the error that prevents it from starting or continuing.
