@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 export JOBS
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-all kubernetes bench validate fuzz fmt lint lint-all coverage clean help
+.PHONY: build run install uninstall package dist test test-all kubernetes bench validate fuzz fmt lint lint-all coverage clean help
 
 build: ## build the release executable, build/release/weft (what plain `make` does)
 	@scripts/build.sh release
@@ -13,6 +13,18 @@ run: ## install what is missing, build, and design an example cluster into out/
 	@scripts/install-deps.sh run
 	@scripts/build.sh release
 	@scripts/run.sh
+
+install: ## install the release build into PREFIX (/usr/local), below DESTDIR if that is set
+	@scripts/install.sh
+
+uninstall: ## remove what make install has installed, from the same PREFIX and DESTDIR
+	@scripts/install.sh --remove
+
+package: ## build the Debian package, build/package/weft_VERSION_ARCHITECTURE.deb
+	@scripts/package.sh
+
+dist: ## build the source archive of this commit, build/dist/weft-VERSION.tar.xz
+	@scripts/dist.sh
 
 test: ## everything a change must pass: format, layers, tests, sanitizers, clang-tidy, fuzzing
 	@scripts/test.sh

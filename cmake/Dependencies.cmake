@@ -4,8 +4,8 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 
-# Headers only: lazy/library.h loads these at run time. A package of weft must depend on libssl3, libcurl4 and
-# libsqlite3-0. SQLite keeps the journal of the control plane (docs/adr/0023-control-plane.md).
+# Headers only: lazy/library.h loads these at run time. cmake/Package.cmake names their packages. SQLite keeps the journal
+# of the control plane (docs/adr/0023-control-plane.md).
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(CURL REQUIRED)
 find_path(WEFT_SQLITE_INCLUDE sqlite3.h REQUIRED)
@@ -36,7 +36,7 @@ function(weft_soname variable library)
 endfunction()
 
 # FreeIPMI has no CMake package and is under the GPL: see docs/adr/0017-out-of-band.md for what that means to binaries.
-# oob/ipmi/lazy_freeipmi.h loads it at run time. A package of weft must depend on libfreeipmi17 and libipmiconsole2.
+# oob/ipmi/lazy_freeipmi.h loads it at run time. cmake/Package.cmake names their packages.
 if(WEFT_IPMI)
   find_path(WEFT_FREEIPMI_INCLUDE freeipmi/freeipmi.h REQUIRED)
   find_library(WEFT_FREEIPMI_LIBRARY freeipmi REQUIRED)
