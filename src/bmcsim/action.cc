@@ -220,6 +220,23 @@ void patch_protocols(SimBmc& bmc, Patch& patch, const Json& body) {
   }
 }
 
+// {"HttpPushUriOptions": {"HttpPushUriApplyTime": {"ApplyTime": "OnReset"}}}
+void patch_update(SimBmc& bmc, Patch& patch, const Json& body) {
+  for (const auto& [name, value] : body.items()) {
+    if (name != "HttpPushUriOptions" || !bmc.has(FaultKind::update_push_uri)) {
+      patch.unknown(name);
+      continue;
+    }
+    const Json::json_pointer place("/HttpPushUriApplyTime/ApplyTime");
+    const Json time = value.is_object() && value.contains(place) ? value[place] : Json();
+    if (time != "Immediate" && time != "OnReset") {
+      patch.not_in_list(name);
+      continue;
+    }
+    patch.later([&bmc, on_reset = time == "OnReset"] { bmc.writable_extras().push_on_reset = on_reset; });
+  }
+}
+
 SimAccount* account_of(SimBmc& bmc, std::uint32_t id) {
   std::vector<SimAccount>& accounts = bmc.writable_accounts();
   const auto found =
@@ -463,6 +480,8 @@ SimReply sim_patch(SimBmc& bmc, const SimPath& path, const SimHttpRequest& reque
         patch.later([&bmc, time = value.get<std::int64_t>()] { bmc.session_timeout = milliseconds(time * 1000); });
       }
     }
+  } else if (first == "UpdateService") {
+    patch_update(bmc, patch, *body);
   } else if (path.size() == 2) {
     patch_manager(bmc, patch, *body);
   } else if (path[2] == "NetworkProtocol") {

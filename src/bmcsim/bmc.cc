@@ -26,7 +26,6 @@ constexpr std::array<std::string_view, 8> kBootStates{"PrimaryProcessorInitializ
                                                       "OSRunning"};
 // The SEL of old BMCs holds 512 entries (IPMI 2.0 section 31 leaves it to the vendor); the oldest are dropped first.
 constexpr std::size_t kMaxEvents = 512;
-constexpr std::size_t kMaxTasks = 16;
 
 SimAccount first_account(const SimWorld& world, bool factory, bool must_change) {
   SimAccount account;
@@ -97,6 +96,7 @@ void SimBmc::advance(Duration now) {
   now_ = std::max(now, now_);
   // At most two steps: off, then on again.
   for (int step = 0; step < 3 && power_changes_ != Duration() && power_changes_ <= now_; ++step) arrive();
+  if (is_flashing() && !has(FaultKind::update_stuck) && extras_->flash->ends <= now_) end_flash();
   if (!has(FaultKind::session_limited)) {
     std::erase_if(sessions_, [&](const SimSession& each) { return each.last_used + session_timeout <= now_; });
     counters.sessions = static_cast<std::uint32_t>(sessions_.size());
@@ -139,6 +139,7 @@ void SimBmc::begin_off(Duration time, bool then_on) {
 void SimBmc::begin_boot() {
   boot_started_ = now_;
   boot_time_ = drawn(world_->options.boot_time);
+  if (extras_ && extras_->flash && extras_->flash->staged) apply_flash();
   // LastResetTime of two boots differs by at least the one millisecond that it shows.
   last_reset_ms_ = std::max(world_->wall_ms(now_), last_reset_ms_ + 1);
   if (boot_enabled == SimBootEnabled::once) {
@@ -345,7 +346,7 @@ void SimBmc::clear_events() {
 }
 
 const SimTask& SimBmc::add_task() {
-  if (tasks_.size() >= kMaxTasks) tasks_.erase(tasks_.begin());
+  if (tasks_.size() >= kMaxSimTasks) tasks_.erase(tasks_.begin());
   SimTask task;
   task.id = next_task_++;
   task.started_ms = world_->wall_ms(now_);
@@ -376,6 +377,7 @@ Duration SimBmc::drawn(Duration mean) {
 }
 
 bool SimBmc::away(Duration now) const {
+  if (is_restarting(now)) return true;
   if (!has(FaultKind::flapping)) return false;
   const std::int64_t period = std::max<std::int64_t>(1, faults().argument(FaultKind::flapping));
   // The phase of the period differs per BMC.

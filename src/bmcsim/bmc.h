@@ -51,6 +51,32 @@ struct SimTask {
   std::int64_t started_ms = 0;
   Duration ends;
   bool endless = false;
+  bool update = false;  // of firmware
+  bool failed = false;
+  bool waits = false;  // for a reset
+};
+inline constexpr std::size_t kMaxSimTasks = 16;
+
+struct SimFirmware {
+  std::string bmc = "2.14.0";
+  std::string bios = "1.8.2";
+  bool bmc_broken = false;  // half-flashed
+  bool bios_broken = false;
+};
+
+struct SimFlashOrder {
+  bool bios = false;
+  std::string version;
+  bool on_reset = false;
+};
+
+struct SimFlash {
+  SimFlashOrder order;
+  Duration ends;
+  std::uint32_t task = 0;
+  bool restarts = false;  // the BMC, at the end
+  bool done = false;
+  bool staged = false;  // takes effect at the next boot
 };
 
 enum class SimBootTarget : std::uint8_t { none, pxe, hdd, usb, bios_setup };
@@ -66,6 +92,9 @@ struct SimExtras {
   std::vector<std::string> firewall;
   std::vector<std::string> ntp;
   std::string asset_tag;
+  SimFirmware firmware;
+  std::optional<SimFlash> flash;  // the last
+  bool push_on_reset = false;     // ApplyTime of HttpPushUri
 };
 
 // Shared by all BMCs of a fleet.
@@ -142,6 +171,10 @@ class SimBmc {
   const SimTask& add_task();
   [[nodiscard]] bool ended(const SimTask& task) const { return !task.endless && task.ends <= now_; }
 
+  // bmcsim/update.cc
+  [[nodiscard]] bool is_flashing() const;
+  const SimTask& begin_flash(const SimFlashOrder& order);
+
   [[nodiscard]] bool enabled(SimProtocol protocol) const {
     return ((protocols_ >> static_cast<unsigned>(protocol)) & 1U) != 0;
   }
@@ -153,7 +186,7 @@ class SimBmc {
   [[nodiscard]] Duration drawn(Duration mean);
   [[nodiscard]] RandomStream& random() { return random_; }
   [[nodiscard]] Duration now() const { return now_; }
-  // Whether a flapping BMC is unreachable now.
+  // Whether a BMC that flaps, or restarts after a flash, is unreachable now.
   [[nodiscard]] bool away(Duration now) const;
   // Whether a busy BMC still returns 503; each call counts.
   [[nodiscard]] bool still_busy();
@@ -170,6 +203,9 @@ class SimBmc {
   void begin_boot();
   void begin_off(Duration time, bool then_on);
   void arrive();
+  void end_flash();
+  void apply_flash();
+  [[nodiscard]] bool is_restarting(Duration now) const;
 
   SimWorld* world_;
   std::uint32_t device_;

@@ -66,6 +66,12 @@ constexpr std::array<FaultRule, kFaultKinds> kRules{{
      "reports content type HTML"},
     {Kind::default_credentials, "default_credentials", Takes::none, "", 0, {}, "admin/admin opens it"},
     {Kind::no_boot_progress, "no_boot_progress", Takes::none, "", 0, {}, "reports no boot progress"},
+    {Kind::update_fails, "update_fails", Takes::word, "how", 0, {"clean", "half", ""}, "a firmware update fails"},
+    {Kind::update_stuck, "update_stuck", Takes::none, "", 0, {}, "the task of a firmware update never ends"},
+    {Kind::update_unchanged, "update_unchanged", Takes::none, "", 0, {}, "a firmware update has no effect"},
+    {Kind::update_task_lost, "update_task_lost", Takes::none, "", 0, {}, "its task is gone after the restart"},
+    {Kind::update_drops, "update_drops", Takes::none, "", 0, {}, "takes an image, and the response is lost"},
+    {Kind::update_push_uri, "update_push_uri", Takes::none, "", 0, {}, "takes images as OpenBMC: HttpPushUri"},
 }};
 
 constexpr bool in_order() {
@@ -200,7 +206,7 @@ class FaultReader {
 }  // namespace
 
 void FaultSet::add(FaultKind kind, std::int64_t argument) {
-  mask_ |= 1U << index(kind);
+  mask_ |= std::uint64_t{1} << index(kind);
   arguments_[index(kind)] = argument;
 }
 

@@ -46,8 +46,14 @@ enum class FaultKind : std::uint8_t {
   wrong_content_type,        // JSON sent as text/html
   default_credentials,       // accepts admin/admin
   no_boot_progress,          // reports neither BootProgress nor LastResetTime
+  update_fails,              // the task of a firmware update ends as Exception
+  update_stuck,              // ... never ends
+  update_unchanged,          // ... is Completed, and the version is as before
+  update_task_lost,          // ... is gone after the BMC restarted
+  update_drops,              // the image is received, the response is lost
+  update_push_uri,           // HttpPushUri instead of a multipart push, as OpenBMC
 };
-inline constexpr std::size_t kFaultKinds = 28;
+inline constexpr std::size_t kFaultKinds = 34;
 
 // The faults of one BMC.
 class FaultSet {
@@ -62,7 +68,7 @@ class FaultSet {
 
  private:
   [[nodiscard]] static std::size_t index(FaultKind kind) { return static_cast<std::size_t>(kind); }
-  std::uint32_t mask_ = 0;
+  std::uint64_t mask_ = 0;
   std::array<std::int64_t, kFaultKinds> arguments_{};
 };
 
@@ -91,6 +97,8 @@ inline constexpr std::int64_t kCertificateOfOther = 0;
 inline constexpr std::int64_t kCertificateMisnamed = 1;
 // FaultKind::lying_state
 inline constexpr std::int64_t kLieOn = 0;
+// FaultKind::update_fails
+inline constexpr std::int64_t kFlashHalf = 1;  // the component is broken
 // Which responses a fault affects: resources, or the service root and the sessions too.
 inline constexpr std::int64_t kOnResources = 0;
 

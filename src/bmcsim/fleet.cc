@@ -48,6 +48,7 @@ void add(SimCounters& sum, const SimCounters& one) {
   sum.logins += one.logins;
   sum.refused += one.refused;
   sum.password_changes += one.password_changes;
+  sum.images += one.images;
   for (std::size_t i = 0; i < kSimResets; ++i) sum.resets[i] += one.resets[i];
 }
 
@@ -62,6 +63,7 @@ Value to_value(const SimCounters& counters) {
   value.put("logins", counters.logins);
   value.put("refused", counters.refused);
   value.put("password_changes", counters.password_changes);
+  value.put("images", counters.images);
   Value resets = Value::map();
   for (std::size_t i = 0; i < kSimResets; ++i) {
     if (counters.resets[i] != 0) resets.put(std::string(to_text(static_cast<SimReset>(i))), counters.resets[i]);

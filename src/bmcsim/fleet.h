@@ -41,6 +41,8 @@ struct SimOptions {
   Duration power_time = milliseconds(300);       // off to on; a forced off takes a tenth
   Duration shutdown_time = milliseconds(1'000);  // of an operating system
   Duration boot_time = milliseconds(2'000);      // from power to OSRunning
+  Duration flash_time = milliseconds(3'000);     // of a firmware update
+  Duration restart_time = milliseconds(2'000);   // of the BMC after it; not drawn
   bool powered = true;                           // initial power state
   std::uint32_t sessions = 16;                   // at most, per BMC
   Duration session_timeout = milliseconds(300'000);
@@ -76,6 +78,7 @@ struct SimCounters {
   std::uint64_t logins = 0;          // sessions that were opened
   std::uint64_t refused = 0;         // wrong passwords
   std::uint64_t password_changes = 0;
+  std::uint32_t images = 0;                        // of firmware that were accepted
   std::array<std::uint32_t, kSimResets> resets{};  // answered with 2xx, regardless of the outcome
 
   [[nodiscard]] std::uint32_t all_resets() const;

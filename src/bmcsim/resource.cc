@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "bmcsim/update.h"
 
 namespace weft::bmcsim {
 namespace {
@@ -123,6 +124,7 @@ std::optional<Value> sim_resource(const SimBmc& bmc, const SimPath& path) {
 }
 
 bool is_action(const SimBmc& bmc, const SimPath& path) {
+  if (is_push_path(bmc, path)) return true;
   if (path.size() < 3 || path[path.size() - 2] != "Actions") return false;
   const SimPath owner(path.begin(), path.end() - 2);
   const std::string_view action = path.back();
@@ -142,6 +144,7 @@ std::string_view allowed_methods(const SimPath& path) {
   if (first == "AccountService" && depth == 2 && path[1] == "Accounts") return "GET, HEAD, POST";
   if (first == "AccountService" && depth == 3 && path[1] == "Accounts") return "GET, HEAD, PATCH, DELETE";
   if ((first == "Systems" || first == "Chassis" || first == "Managers") && depth == 2) return "GET, HEAD, PATCH";
+  if (first == "UpdateService" && depth == 1) return "GET, HEAD, PATCH";
   if (first == "Managers" && depth == 3 && path[2] == "NetworkProtocol") return "GET, HEAD, PATCH";
   if (first == "Managers" && depth == 4 && path[2] == "HostInterfaces") return "GET, HEAD, PATCH";
   return "GET, HEAD";

@@ -6,6 +6,7 @@
 
 #include "base/human_format.h"
 #include "bmcsim/resource.h"
+#include "bmcsim/update.h"
 #include "oob/durable/clock.h"
 
 namespace weft::bmcsim {
@@ -19,7 +20,7 @@ Value manager(const SimBmc& bmc) {
   value.put("ManagerType", "BMC");
   value.put("Manufacturer", "weft");
   value.put("Model", "Simulated BMC");
-  value.put("FirmwareVersion", kSimFirmware);
+  value.put("FirmwareVersion", bmc.extras().firmware.bmc);
   value.put("UUID", sim_uuid("bmc:" + bmc.device().name));
   value.put("ServiceEntryPointUUID", sim_uuid("bmc:" + bmc.device().name));
   value.put("PowerState", "On");
@@ -158,6 +159,7 @@ Value role(SimRole role) {
 }
 
 Value task(const SimBmc& bmc, const SimTask& task) {
+  if (task.update) return update_task_value(bmc, task);
   const bool ended = bmc.ended(task);
   Value value = resource_head(fmt::format("/redfish/v1/TaskService/Tasks/{}", task.id), "Task.v1_7_0.Task",
                               fmt::format("{}", task.id), "Reset");
@@ -167,16 +169,6 @@ Value task(const SimBmc& bmc, const SimTask& task) {
   value.put("StartTime", format_utc(task.started_ms));
   if (ended) value.put("EndTime", format_utc(bmc.world().wall_ms(task.ends)));
   value.put("TaskMonitor", fmt::format("/redfish/v1/TaskService/TaskMonitors/{}", task.id));
-  return value;
-}
-
-Value firmware(std::string_view id, std::string_view version) {
-  Value value = resource_head(fmt::format("/redfish/v1/UpdateService/FirmwareInventory/{}", id),
-                              "SoftwareInventory.v1_9_0.SoftwareInventory", id, fmt::format("{} Firmware", id));
-  value.put("Version", version);
-  value.put("Updateable", false);
-  value.put("Manufacturer", "weft");
-  value.put("Status", status_ok());
   return value;
 }
 
@@ -257,25 +249,6 @@ std::optional<Value> task_resource(const SimBmc& bmc, const SimPath& path) {
   for (const SimTask& each : bmc.tasks()) {
     if (number_in_path(path[2]) == each.id) return task(bmc, each);
   }
-  return std::nullopt;
-}
-
-std::optional<Value> update_resource(const SimBmc& /*bmc*/, const SimPath& path) {
-  if (path.size() == 1) {
-    Value value = resource_head("/redfish/v1/UpdateService", "UpdateService.v1_11_2.UpdateService", "UpdateService",
-                                "Update Service");
-    value.put("ServiceEnabled", true);
-    value.put("Status", status_ok());
-    value.put("FirmwareInventory", link_to("/redfish/v1/UpdateService/FirmwareInventory"));
-    value.put("Actions", Value::map({{"Oem", Value::map()}}));  // none, but sushy requires the property
-    return value;
-  }
-  if (path[1] != "FirmwareInventory" || path.size() > 3) return std::nullopt;
-  if (path.size() == 2) {
-    return collection("/redfish/v1/UpdateService/FirmwareInventory", "SoftwareInventory", "Firmware", {"BMC", "BIOS"});
-  }
-  if (path[2] == "BMC") return firmware("BMC", kSimFirmware);
-  if (path[2] == "BIOS") return firmware("BIOS", "1.8.2");
   return std::nullopt;
 }
 

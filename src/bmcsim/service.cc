@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "bmcsim/action.h"
 #include "bmcsim/resource.h"
+#include "bmcsim/update.h"
 
 namespace weft::bmcsim {
 namespace {
@@ -272,6 +273,7 @@ std::optional<SimReply> wrong_body(const SimHttpRequest& request) {
 }
 
 SimReply change(SimBmc& bmc, const SimPath& path, const SimHttpRequest& request) {
+  if (is_push_path(bmc, path)) return sim_push_image(bmc, request);
   if (std::optional<SimReply> wrong = wrong_body(request)) return std::move(*wrong);
   if (std::optional<SimReply> stale = precondition(bmc, path, request)) return std::move(*stale);
   if (request.method == HttpMethod::post) return sim_post(bmc, path, request);

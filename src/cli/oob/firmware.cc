@@ -1,15 +1,19 @@
-// weft oob firmware: versions of the firmware of all machines.
+// weft oob firmware: versions of the firmware of all machines, and updates of it.
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "cli/oob/device_commands.h"
+#include "cli/oob/firmware_update.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/firmware/list_view.h"
 
 namespace weft::cli {
 namespace {
 
-std::vector<Choice> verbs() { return {{"list", "read the versions of all components (read-only)"}}; }
+std::vector<Choice> verbs() {
+  return {{"list", "read the versions of all components (read-only)"},
+          {"update", "install an image, and verify the version afterwards"}};
+}
 
 // False after the problem was reported.
 bool read_baseline(Context& context, std::optional<oob::FirmwareBaseline>& baseline, Exit& code) {
@@ -43,10 +47,8 @@ Result<oob::DeviceFirmware> ask_firmware(oob::OpenBmc& open, const oob::Target& 
   return device;
 }
 
-Exit run_list(Context& context) {
+Exit run_list(Context& context, const std::optional<oob::FirmwareBaseline>& baseline) {
   Exit code = Exit::ok;
-  std::optional<oob::FirmwareBaseline> baseline;
-  if (!read_baseline(context, baseline, code)) return code;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 1);
   if (setup == nullptr) return code;
   oob::FirmwareFleet fleet;
@@ -64,12 +66,16 @@ Exit run_list(Context& context) {
 
 Exit run_firmware(Context& context) {
   const std::string verb = context.arguments().word(0);
+  if (context.arguments().has("open")) return list_open_updates(context);
   if (verb.empty()) return context.usage_error("missing VERB", {usage_of(context.command())});
-  if (verb != "list")
+  if (verb != "list" && verb != "update")
     return context.usage_error(fmt::format("unknown firmware verb `{}`", verb),
                                {"verbs: " + listed(names_of(verbs()))});
   if (context.arguments().word(1).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
-  return run_list(context);
+  Exit code = Exit::ok;
+  std::optional<oob::FirmwareBaseline> baseline;
+  if (!read_baseline(context, baseline, code)) return code;
+  return verb == "list" ? run_list(context, baseline) : run_firmware_update(context, baseline);
 }
 
 }  // namespace
@@ -77,28 +83,39 @@ Exit run_firmware(Context& context) {
 Command oob_firmware_command() {
   Command command;
   command.name = "oob firmware";
-  command.summary = "List the firmware of all machines";
+  command.summary = "List and update the firmware of all machines";
   command.usage = "VERB CLUSTER [HOSTS] [OPTIONS]";
   command.description = {
       "list reads the firmware and software inventory of each BMC. Components whose versions differ between machines "
       "of one model come first. A stored image is one that the BMC keeps for a rollback and does not run.",
       "--baseline FILE compares them with wanted versions and with advisories. The order of vendors' versions is not "
       "always known; that is then a finding of severity note, and never 'not affected'.",
-      "json, yaml, ndjson and csv have one row per machine and component. Exit code 1 if a component is below the "
-      "baseline or affected, 3 if a BMC or a part of its inventory could not be read."};
+      "update sends an image to one machine after the other, and stops at the first failure. It writes each step to "
+      "the "
+      "journal before it is sent, follows the BMC's task, waits while the BMC restarts, and is done when the version "
+      "is the expected one, in good health, read twice: 'Completed' alone proves nothing. An image whose fate is not "
+      "known is never sent again; such a machine is listed as maybe half-flashed.",
+      "An update whose process crashed or was stopped is incomplete in the journal: --open lists it with the machines "
+      "that may be half-flashed, --resume ID observes them. Until then power operations on them are refused.",
+      "json, yaml, ndjson and csv have one row per machine and component. list: exit code 1 if a component is "
+      "below the baseline or affected, 3 if a BMC or a part of its inventory could not be read. update: 0 if all are "
+      "done or staged, 3 if some are not, 4 if refused, 5 if no BMC could be reached."};
   command.examples = {{"weft oob firmware list pod16.yaml @train", "Versions of a pool, differences first"},
-                      {"weft oob firmware list pod16.yaml --baseline firmware.yaml", "Compare with wanted versions"}};
+                      {"weft oob firmware list pod16.yaml --baseline firmware.yaml", "Compare with wanted versions"},
+                      {"weft oob firmware update pod16.yaml train007 --image bmc.bin --target BMC --expect 2.15.0 "
+                       "--reason CVE-2024-54085 --yes",
+                       "Update one BMC"},
+                      {"weft oob firmware update pod16.yaml --resume 4f1c09d2ab37e865", "Continue after a crash"}};
   command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .required = false, .open = true},
                        {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
                        oob_hosts_argument()};
-  command.options = joined({{.name = "baseline",
-                             .value = "FILE",
-                             .help = "wanted versions and advisories as a YAML file",
-                             .hint = Hint::file},
-                            output_option(),
-                            file_option(),
-                            catalog_option()},
-                           oob_options());
+  command.options =
+      joined(joined({{.name = "baseline",
+                      .value = "FILE",
+                      .help = "wanted versions and advisories as a YAML file",
+                      .hint = Hint::file}},
+                    firmware_update_options()),
+             joined(joined(oob_action_options(), {output_option(), file_option(), catalog_option()}), oob_options()));
   command.run = run_firmware;
   return command;
 }

@@ -38,6 +38,8 @@ void read_times(OptionReader& reader, SimRequest& request) {
   if (const auto time = reader.time("power-time")) options.power_time = *time;
   if (const auto time = reader.time("shutdown-time")) options.shutdown_time = *time;
   if (const auto time = reader.time("boot-time")) options.boot_time = *time;
+  if (const auto time = reader.time("flash-time")) options.flash_time = *time;
+  if (const auto time = reader.time("restart-time")) options.restart_time = *time;
   request.length = reader.time("for");
 }
 
@@ -305,6 +307,16 @@ std::vector<Option> sim_options() {
            .value = "TIME",
            .help = "time from power on to a running operating system",
            .fallback = to_text(standard.boot_time),
+           .section = section},
+          {.name = "flash-time",
+           .value = "TIME",
+           .help = "time of a firmware update, before the BMC restarts",
+           .fallback = to_text(standard.flash_time),
+           .section = section},
+          {.name = "restart-time",
+           .value = "TIME",
+           .help = "time in which a restarting BMC is unreachable",
+           .fallback = to_text(standard.restart_time),
            .section = section},
           {.name = "off", .help = "start with all machines powered off", .section = section},
           {.name = "sessions",

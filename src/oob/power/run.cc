@@ -11,23 +11,10 @@
 
 #include "base/host_range.h"
 #include "oob/power/lock.h"
+#include "oob/power/unsettled.h"
 
 namespace weft::oob {
 namespace {
-
-// Next to the journal; "" for a journal in memory, which is not shared.
-std::string lock_path(const Journal& journal, const std::string& name) {
-  if (journal.path().empty()) return {};
-  const std::size_t slash = journal.path().rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : journal.path().substr(0, slash);
-  return fmt::format("{}/power{}{}.lock", folder, name.empty() ? "" : "-", name);
-}
-
-Result<FileLock> lock(const Journal& journal, const std::string& name, bool wait) {
-  const std::string path = lock_path(journal, name);
-  if (path.empty()) return FileLock();
-  return FileLock::take(path, wait);
-}
 
 const std::string* text_of(const Value& map, std::string_view key) {
   const Value* value = map.is_map() ? map.find(key) : nullptr;
@@ -103,20 +90,18 @@ Result<std::vector<Told>> read_open(const Journal& journal) {
   return found;
 }
 
-bool is_running(const Journal& journal, const std::string& operation) {
-  const Result<FileLock> free = lock(journal, operation, false);
-  return !free.ok() && free.error().code == ErrorCode::conflict;
-}
-
 // Verbs that must not run twice, or on a device that another operation uses.
 bool dangerous(PowerVerb verb) { return verb != PowerVerb::on; }
 
 Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) {
+  std::vector<std::string> names;
+  for (const std::uint32_t target : request.targets) names.push_back(fleet.inventory.targets()[target].name);
+  // Power that changes in the middle of a flash destroys a BMC or a BIOS.
+  if (Status flashed = check_unsettled(fleet.journal, names, "firmware."); !flashed.ok()) return flashed;
   if (!dangerous(request.verb)) return {};
   const Result<std::vector<Told>> open = read_open(fleet.journal);
   if (!open.ok()) return open.error();
-  std::set<std::string> wanted;
-  for (const std::uint32_t target : request.targets) wanted.insert(fleet.inventory.targets()[target].name);
+  const std::set<std::string> wanted(names.begin(), names.end());
   for (const Told& told : *open) {
     std::vector<std::string> both;
     for (const std::string& host : told.summary.unsettled) {
@@ -128,8 +113,9 @@ Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) 
         fmt::format("operation {} ({}, by {} at {}) is incomplete for {}", id, to_text(told.summary.verb),
                     told.summary.who, told.summary.time, fold_hosts(std::move(both)));
     return Error{ErrorCode::refused,
-                 is_running(fleet.journal, id) ? what + " and still running: wait for it"
-                                               : what + fmt::format(": continue it first with --resume {}", id),
+                 is_operation_running(fleet.journal, id)
+                     ? what + " and still running: wait for it"
+                     : what + fmt::format(": continue it first with --resume {}", id),
                  {}};
   }
   return {};
@@ -318,7 +304,7 @@ Result<Told> find_open(const Fleet& fleet, const std::string& operation) {
 }
 
 Result<FileLock> own(const Fleet& fleet, const std::string& operation) {
-  Result<FileLock> held = lock(fleet.journal, operation, false);
+  Result<FileLock> held = lock_operation(fleet.journal, operation, false);
   if (held.ok() || held.error().code != ErrorCode::conflict) return held;
   return Error{ErrorCode::refused, fmt::format("operation {} is still running", operation), {}};
 }
@@ -360,10 +346,10 @@ Result<PowerReport> run_operation(const Fleet& fleet, const PowerRequest& reques
   Result<FileLock> mine = FileLock();
   {
     // Checking for open operations on the devices and claiming them is atomic.
-    const Result<FileLock> one_at_a_time = lock(fleet.journal, {}, true);
+    const Result<FileLock> one_at_a_time = lock_operation(fleet.journal, {}, true);
     if (!one_at_a_time.ok()) return one_at_a_time.error();
     if (Status alone = check_no_open_operation(fleet, request); !alone.ok()) return alone.error();
-    mine = lock(fleet.journal, id, false);
+    mine = lock_operation(fleet.journal, id, false);
     if (!mine.ok()) return mine.error();
     if (Status begun = operation.write(Phase::begin, begin_value(fleet, request)); !begun.ok()) return begun.error();
   }
@@ -446,7 +432,7 @@ Result<std::vector<OpenPower>> open_power(const Journal& journal) {
   found.reserve(open->size());
   for (const Told& told : *open) {
     found.push_back(told.summary);
-    found.back().running = is_running(journal, told.summary.operation);
+    found.back().running = is_operation_running(journal, told.summary.operation);
   }
   return found;
 }

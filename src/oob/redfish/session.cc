@@ -29,6 +29,9 @@ ErrorCode code_of(int status) {
     // Understood and rejected: nothing was done.
     case 400:
     case 412:
+    case 413:
+    case 415:
+    case 422:
     case 428:
     case 401:
     case 403:
