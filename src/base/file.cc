@@ -13,11 +13,13 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/folder.h"
 
 namespace weft {
 namespace {
 
 constexpr mode_t kMode = 0644;  // less the umask
+constexpr mode_t kModeBits = 0777;
 constexpr int kMaxNames = 100;
 
 Error bad_path(const char* why, const std::string& path) { return {ErrorCode::invalid_input, why, path}; }
@@ -96,17 +98,20 @@ Status write_file(const std::string& path, std::string_view content) {
   if (path.empty() || path.find('\0') != std::string::npos) return bad_path("is not a file name", "path");
   const std::string target = resolved(path);
   struct stat info {};
-  if (::stat(target.c_str(), &info) == 0) {
+  const bool replaces = ::stat(target.c_str(), &info) == 0;
+  if (replaces) {
     if (S_ISDIR(info.st_mode)) return bad_path("is a directory", path);
     // A rename would replace, for example, /dev/null by a regular file.
     if (!S_ISREG(info.st_mode)) return bad_path("is not a regular file", path);
   }
   const std::string directory = directory_of(target);
+  const SignalBlock signals;  // none ends the process while the temporary file exists
   for (int attempt = 0; attempt < kMaxNames; ++attempt) {
     const std::string temporary = temporary_name(directory);
     FileDescriptor file = open_descriptor(temporary, O_WRONLY | O_CREAT | O_EXCL, kMode);
     if (!file.ok() && errno == EEXIST) continue;
     if (!file.ok()) return file_error(errno, "write", path);
+    if (replaces) (void)::fchmod(file.get(), info.st_mode & kModeBits);
     Status status = fill_and_rename(file, temporary, target, content);
     if (status.ok()) {
       sync_directory(directory);

@@ -23,6 +23,10 @@ Error system_error(const std::string& where, std::string_view action, int number
                where};
 }
 
+Error interrupted(const std::string& where) {
+  return Error{ErrorCode::unavailable, "interrupted; nothing was changed", where};
+}
+
 void remove_quietly(const std::string& path) {
   std::error_code ignored;
   fs::remove_all(path, ignored);
@@ -49,6 +53,38 @@ bool is_safe_relative_path(std::string_view relative) {
   }
 }
 
+namespace {
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+SignalBlock::SignalBlock() {
+  const sigset_t set = ending_signals();
+  active_ = ::pthread_sigmask(SIG_BLOCK, &set, &previous_) == 0;
+}
+
+SignalBlock::SignalBlock(SignalBlock&& other) noexcept
+    : previous_(other.previous_), active_(std::exchange(other.active_, false)) {}
+
+SignalBlock::~SignalBlock() {
+  if (active_) ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+}
+
+bool SignalBlock::is_signal_waiting() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (sigismember(&waiting, signal) == 1) return true;
+  }
+  return false;
+}
+
 Result<FolderWriter> FolderWriter::begin(const std::string& path) {
   std::string place = path;
   while (place.size() > 1 && place.back() == '/') place.pop_back();
@@ -56,26 +92,48 @@ Result<FolderWriter> FolderWriter::begin(const std::string& path) {
   const fs::path absolute = fs::absolute(place, failed).lexically_normal();
   if (failed || absolute.filename().empty())
     return Error{ErrorCode::invalid_input, "not a folder that can be written", path};
-  const fs::path parent = absolute.parent_path();
-  fs::create_directories(parent, failed);
-  if (failed) return Error{ErrorCode::unavailable, "cannot create its parent folder: " + failed.message(), path};
-  std::string aside = (parent / fmt::format(".{}.weft-XXXXXX", absolute.filename().string())).string();
-  if (::mkdtemp(aside.data()) == nullptr) return system_error(path, "create a temporary folder next to it");
-  if (::chmod(aside.c_str(), 0755) != 0) return system_error(path, "set its mode");
-  return FolderWriter(absolute.string(), std::move(aside));
+  FolderWriter writer(absolute.string());
+  if (Status made = writer.create(); !made.ok()) {
+    Error error = made.error();
+    error.where = path;
+    return error;
+  }
+  return writer;
+}
+
+Status FolderWriter::create() {
+  const fs::path target(path_);
+  std::error_code failed;
+  for (fs::path above = target.parent_path(); !fs::exists(above, failed) && above.has_relative_path();
+       above = above.parent_path()) {
+    parents_.insert(parents_.begin(), above.string());
+  }
+  fs::create_directories(target.parent_path(), failed);
+  if (failed) return Error{ErrorCode::unavailable, "cannot create its parent folder: " + failed.message(), path_};
+  std::string aside = (target.parent_path() / fmt::format(".{}.weft-XXXXXX", target.filename().string())).string();
+  if (::mkdtemp(aside.data()) == nullptr) return system_error(path_, "create a temporary folder next to it");
+  aside_ = std::move(aside);
+  if (::chmod(aside_.c_str(), 0755) != 0) return system_error(path_, "set its mode");
+  return {};
 }
 
 FolderWriter::FolderWriter(FolderWriter&& other) noexcept
-    : path_(std::move(other.path_)), aside_(std::exchange(other.aside_, {})), made_(std::move(other.made_)) {}
+    : signals_(std::move(other.signals_)),
+      path_(std::move(other.path_)),
+      aside_(std::exchange(other.aside_, {})),
+      parents_(std::exchange(other.parents_, {})),
+      made_(std::move(other.made_)) {}
 
 FolderWriter::~FolderWriter() {
   if (!aside_.empty()) remove_quietly(aside_);
+  for (; !parents_.empty(); parents_.pop_back()) ::rmdir(parents_.back().c_str());  // fails if in use by now
 }
 
 Status FolderWriter::add(std::string_view relative, std::string_view content, unsigned mode) {
   if (!is_safe_relative_path(relative)) {
     return Error{ErrorCode::internal, fmt::format("`{}` is not a path inside a folder", relative), path_};
   }
+  if (SignalBlock::is_signal_waiting()) return interrupted(path_);
   const std::size_t slash = relative.rfind('/');
   if (slash != std::string_view::npos && made_.insert(std::string(relative.substr(0, slash))).second) {
     std::error_code failed;
@@ -96,6 +154,7 @@ Status FolderWriter::add(std::string_view relative, std::string_view content, un
 }
 
 Status FolderWriter::commit() {
+  if (SignalBlock::is_signal_waiting()) return interrupted(path_);
   FileDescriptor folder = open_descriptor(aside_, O_RDONLY | O_DIRECTORY);
   if (!folder.ok()) return system_error(path_, "open the written file");
   if (::syncfs(folder.get()) != 0) return system_error(path_, "write it to stable storage");

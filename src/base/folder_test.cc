@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -78,6 +79,54 @@ TEST_F(Folder, ReportsWhyItCannotBegin) {
   ASSERT_TRUE(write_file(at("file"), "x").ok());
   EXPECT_FALSE(FolderWriter::begin(at("file/out")).ok());
   EXPECT_FALSE(FolderWriter::begin("/").ok());
+}
+
+TEST_F(Folder, RemovesTheParentsItCreatedWithoutCommit) {
+  { ASSERT_TRUE(FolderWriter::begin(at("a/b/out")).ok()); }
+  EXPECT_EQ(entries(), 0U);
+  {
+    auto folder = FolderWriter::begin(at("a/b/out"));
+    ASSERT_TRUE(folder.ok());
+    ASSERT_TRUE(folder->add("file", "x").ok());
+    ASSERT_TRUE(folder->commit().ok());
+  }
+  EXPECT_EQ(text("a/b/out/file"), "x");
+}
+
+volatile std::sig_atomic_t signals_seen = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+// A signal after any number of files: it is delivered once nothing of the unfinished folder is left, and the old folder
+// is whole.
+TEST_F(Folder, SignalLeavesTheOldFolderWhole) {
+  constexpr int kFiles = 5;
+  struct sigaction count {};
+  struct sigaction previous {};
+  count.sa_handler = [](int /*signal*/) { signals_seen = signals_seen + 1; };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (int stop = 0; stop <= kFiles; ++stop) {
+      {
+        auto old = FolderWriter::begin(at("out"));
+        ASSERT_TRUE(old.ok() && old->add("old", "whole").ok() && old->commit().ok());
+      }
+      ASSERT_EQ(sigaction(signal, &count, &previous), 0);
+      signals_seen = 0;
+      {
+        auto folder = FolderWriter::begin(at("out"));
+        ASSERT_TRUE(folder.ok());
+        for (int i = 0; i < kFiles; ++i) {
+          if (i == stop) ::raise(signal);
+          EXPECT_EQ(folder->add("file" + std::to_string(i), "new").ok(), i < stop);
+        }
+        if (stop == kFiles) ::raise(signal);
+        EXPECT_FALSE(folder->commit().ok());
+        EXPECT_EQ(signals_seen, 0);
+      }
+      EXPECT_EQ(signals_seen, 1);
+      ASSERT_EQ(sigaction(signal, &previous, nullptr), 0);
+      EXPECT_EQ(text("out/old"), "whole");
+      EXPECT_EQ(entries(), 1U);
+    }
+  }
 }
 
 }  // namespace
