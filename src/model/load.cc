@@ -1,6 +1,7 @@
 #include "model/load.h"
 
 #include "base/file.h"
+#include "model/yaml_file.h"
 
 namespace weft::model {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 void load_catalog_into(Loaded& loaded, const std::vector<std::string>& catalog_files) {
   auto catalog = std::make_shared<Catalog>(Catalog::built_in(loaded.sources, loaded.diagnostics));
   for (const std::string& path : catalog_files) {
-    auto text = read_file(path);
+    auto text = read_yaml_file(path);
     if (!text.ok()) {
       loaded.read_error = text.error().text();
       return;
@@ -51,7 +52,7 @@ std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string te
 std::unique_ptr<Loaded> load_cluster(const std::string& path, const std::vector<std::string>& catalog_files) {
   auto loaded = load_catalog(catalog_files);
   if (!loaded->catalog) return loaded;
-  auto text = read_file(path);
+  auto text = read_yaml_file(path);
   if (!text.ok()) {
     loaded->read_error = text.error().text();
     return loaded;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cli/oob/device_commands.h"
 #include "cli/operate/oob_remote.h"
+#include "model/yaml_file.h"
 
 namespace weft::cli {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 bool read_advisories(Context& context, oob::AuditPolicy& policy, Exit& code) {
   const std::string path = context.arguments().value("advisories");
   if (path.empty()) return true;
-  Result<std::string> text = read_file(path);
+  Result<std::string> text = model::read_yaml_file(path);
   if (!text.ok()) {
     code = context.failed(text.error());
     return false;

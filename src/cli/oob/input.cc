@@ -15,6 +15,7 @@
 #include "base/host_range.h"
 #include "base/utf8.h"
 #include "cli/framework/option_reader.h"
+#include "model/yaml_file.h"
 #include "oob/bmc/connector.h"
 
 namespace weft::cli {
@@ -104,7 +105,7 @@ std::vector<std::string> burdens(const model::Cluster& cluster, const oob::Inven
 }
 
 std::optional<FileId> add_endpoints(Context& context, model::Loaded& loaded, const std::string& path, Exit& code) {
-  Result<std::string> text = read_file(path);
+  Result<std::string> text = model::read_yaml_file(path);
   if (text.ok()) return loaded.sources.add(path, std::move(text).value());
   code = context.failed(text.error());
   return std::nullopt;

@@ -14,6 +14,7 @@
 #include "bmcsim/fleet.h"
 #include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"
+#include "model/yaml_file.h"
 #include "oob/bmc/inventory.h"
 #include "oob/credentials/credentials.h"
 
@@ -92,7 +93,7 @@ bool read_password(Context& context, SimRequest& request) {
 bool read_faults(Context& context, SimRequest& request, Exit& code) {
   std::vector<bmcsim::NamedFault>& faults = request.options.faults;
   if (const std::string path = context.arguments().value("faults"); !path.empty()) {
-    Result<std::string> text = read_file(path);
+    Result<std::string> text = model::read_yaml_file(path);
     if (!text.ok()) {
       code = context.failed(text.error());
       return false;

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/yaml.h"
+#include "model/yaml_file.h"
 #include "workload/life/play_life.h"
 
 namespace weft::cli {
@@ -45,7 +46,7 @@ std::optional<Exit> SchedPace::open(Context& context, SchedInput& input) {
   for (const sched::Job& job : input.workload.jobs) {
     if (job.job_file.empty() || specs_.count(job.job_file) > 0) continue;
     const std::string path = (folder / job.job_file).string();
-    Result<std::string> text = read_file(path);
+    Result<std::string> text = model::read_yaml_file(path);
     if (!text.ok()) return context.failed(text.error());
     const FileId file = loaded.sources.add(path, std::move(*text));
     const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);

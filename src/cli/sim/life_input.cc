@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cli/sim/options.h"
+#include "model/yaml_file.h"
 
 namespace weft::cli {
 namespace {
@@ -67,7 +68,7 @@ std::optional<Exit> open_life(Context& context, const std::string& cluster, cons
     (void)context.report(*input.loaded);
     return Exit::usage;
   }
-  Result<std::string> text = read_file(job);
+  Result<std::string> text = model::read_yaml_file(job);
   if (!text.ok()) return context.failed(text.error());
   const bool usable = read_job_text(job, std::move(*text), input);
   if (!context.report(*input.loaded) || !usable) return Exit::usage;

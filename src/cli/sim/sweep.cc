@@ -24,6 +24,7 @@
 #include "cli/sim/life_input.h"
 #include "cli/sim/sweep_array.h"
 #include "cli/sim/sweep_engines.h"
+#include "model/yaml_file.h"
 #include "serve/daemon/kube_connection.h"
 #include "workload/sweep/results.h"
 #include "workload/sweep/slurm.h"
@@ -128,9 +129,9 @@ class SweepRunner {
 std::optional<Exit> read_files(Context& context, workload::SweepFiles& files) {
   files.cluster_path = context.arguments().word(0);
   files.job_path = context.arguments().word(1);
-  Result<std::string> cluster = read_file(files.cluster_path);
+  Result<std::string> cluster = model::read_yaml_file(files.cluster_path);
   if (!cluster.ok()) return context.failed(cluster.error());
-  Result<std::string> job = read_file(files.job_path);
+  Result<std::string> job = model::read_yaml_file(files.job_path);
   if (!job.ok()) return context.failed(job.error());
   files.cluster_text = std::move(*cluster);
   files.job_text = std::move(*job);
@@ -299,7 +300,7 @@ Result<std::vector<std::string>> add_files(Context& context, const workload::Swe
   into["job.yaml"] = files.job_text;
   TaskFiles names{path("cluster.yaml"), path("job.yaml"), {}, std::string(kPrinted)};
   for (const std::string& catalog : context.arguments().values("catalog")) {
-    Result<std::string> text = read_file(catalog);
+    Result<std::string> text = model::read_yaml_file(catalog);
     if (!text.ok()) return text.error();
     const std::string name = fmt::format("catalog-{}.yaml", names.catalogs.size());
     into[name] = std::move(*text);
