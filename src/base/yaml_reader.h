@@ -1,6 +1,6 @@
 // Base class of the YAML readers behind parse_yaml() and parse_yaml_stream(): processes libyaml's events, builds the
 // tree, enforces the limits on size and depth, and converts libyaml's marks and errors into locations and messages.
-// What is accepted is decided by the derived classes. Only yaml.cc and yaml_stream.cc include it.
+// What is accepted is decided by the derived classes. Only readers of libyaml's events include it.
 #pragma once
 
 #include <yaml.h>

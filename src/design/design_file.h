@@ -1,5 +1,5 @@
 // Writes a designed cluster as a cluster file, with comments that explain its values: the file is meant to be read and
-// edited by its owner.
+// edited by its owner. It is as `weft fmt` would write it.
 #pragma once
 
 #include <string>
