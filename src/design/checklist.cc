@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "design/sizing.h"
+#include "design/views_common.h"
 
 namespace weft::design {
 
@@ -215,8 +216,8 @@ Verdict order_gpus(const model::Cluster& cluster) { return ordered(cluster, "pro
 Verdict order_cabling(const model::Cluster& cluster) { return ordered(cluster, "procurement.cabling"); }
 
 Verdict racked(const model::Cluster& cluster) {
-  return unknown(fmt::format("{} cables and {} racks are planned (`weft show cables`)", cluster.cables().size(),
-                             cluster.racks().size()));
+  return unknown(fmt::format("{} cables ({} links) and {} racks are planned (`weft show cables`)",
+                             views::count_cables(cluster), views::count_links(cluster), cluster.racks().size()));
 }
 
 Verdict lldp(const model::Cluster&) { return unknown("compare LLDP neighbors with the cabling plan"); }

@@ -2,12 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/human_format.h"
 
 namespace weft::design::views {
+
+std::uint64_t count_cables(const model::Cluster& cluster) {
+  std::vector<std::uint32_t> assemblies;
+  assemblies.reserve(cluster.cables().size());
+  for (const model::Cable& cable : cluster.cables()) assemblies.push_back(cable.assembly);
+  std::sort(assemblies.begin(), assemblies.end());
+  return static_cast<std::uint64_t>(std::unique(assemblies.begin(), assemblies.end()) - assemblies.begin());
+}
+
+std::uint64_t count_links(const model::Cluster& cluster) { return cluster.cables().size(); }
 
 Column left(std::string key, std::string title) {
   return Column{std::move(key), std::move(title), Column::Align::left, false};

@@ -33,6 +33,11 @@ struct FabricSettings {
 };
 [[nodiscard]] FabricSettings settings_of(const model::Cluster& cluster, model::FabricKind fabric);
 
+// A link joins two ports. A cable is what is bought and laid: one carries several links if it is a splitter or a
+// breakout. Every count in weft's output is one of the two, by these names.
+[[nodiscard]] std::uint64_t count_cables(const model::Cluster& cluster);
+[[nodiscard]] std::uint64_t count_links(const model::Cluster& cluster);
+
 [[nodiscard]] std::string_view prefix_of(model::FabricKind fabric);  // "BE", "STO", "FE", "OOB"
 [[nodiscard]] std::string unit_name(const model::Cluster& cluster, model::UnitId unit);
 [[nodiscard]] std::string rack_name(const model::Cluster& cluster, model::DeviceId device);

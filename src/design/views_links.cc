@@ -1,7 +1,10 @@
-// Cables and ports, one row each, for cabling crews and operators.
+// Links with their cables, and ports, one row each, for cabling crews and operators.
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
+#include "base/human_format.h"
 #include "design/cable_labels.h"
 #include "design/views.h"
 #include "design/views_common.h"
@@ -102,6 +105,11 @@ Document cables_view(const model::Cluster& cluster, std::optional<model::FabricK
     table.rows.push_back(std::move(row));
   }
   document.sections.emplace_back(std::move(table));
+  if (!fabric) {
+    document.notes.push_back(fmt::format("One row per link: {} on {}; the links of one splitter share a cable.",
+                                         grouped_plural(views::count_links(cluster), "link", "links"),
+                                         grouped_plural(views::count_cables(cluster), "cable", "cables")));
+  }
   return document;
 }
 

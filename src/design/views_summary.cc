@@ -29,7 +29,7 @@ struct Totals {
   std::uint64_t nic_ports = 0;
   std::uint64_t addresses = 0;
   std::uint64_t links = 0;
-  std::uint64_t assemblies = 0;
+  std::uint64_t cables = 0;
 };
 
 Totals count_totals(const model::Cluster& cluster) {
@@ -45,14 +45,8 @@ Totals count_totals(const model::Cluster& cluster) {
     const bool host = cluster.group_of(port.device).kind == model::DeviceKind::server;
     totals.nic_ports += host && port.fabric != model::FabricKind::oob ? 1U : 0U;
   }
-  totals.links = cluster.cables().size();
-  std::vector<bool> known;  // by assembly: the links of a splitter share one
-  for (const model::Cable& cable : cluster.cables()) {
-    if (cable.assembly >= known.size()) known.resize(std::size_t{cable.assembly} + 1 + known.size());
-    if (known[cable.assembly]) continue;
-    known[cable.assembly] = true;
-    ++totals.assemblies;
-  }
+  totals.links = views::count_links(cluster);
+  totals.cables = views::count_cables(cluster);
   return totals;
 }
 
@@ -81,7 +75,7 @@ FactsSection summary_facts(const model::Cluster& cluster) {
   fact("power_w", "Power, maximum", views::power_cell(cluster.total_power()));
   fact("nic_ports", "NIC ports", count_cell(totals.nic_ports));
   fact("links", "Links", count_cell(totals.links));
-  fact("cables", "Cables", count_cell(totals.assemblies));
+  fact("cables", "Cables", count_cell(totals.cables));
   fact("pdus", "PDUs", count_cell(totals.pdus));
   fact("addresses", "Addresses", count_cell(totals.addresses));
   return section;
