@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/yaml.h"
+#include "model/yaml_file.h"
 
 namespace weft::cli {
 
@@ -25,7 +26,11 @@ bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& 
   for (const std::string& name : names) {
     if (!render::find_targets(name).empty()) continue;
     std::vector<std::string_view> known;
-    for (const render::RenderTarget& target : render::all_targets()) known.push_back(target.name);
+    for (const render::RenderTarget& target : render::all_targets()) {
+      known.push_back(target.name);
+      const std::string_view group = std::string_view(target.name).substr(0, target.name.find('/'));
+      if (known.front() != group && std::find(known.begin(), known.end(), group) == known.end()) known.push_back(group);
+    }
     context.usage_error(fmt::format("unknown target `{}`", name),
                         {did_you_mean(name, known), "run `weft render --list` for a list"});
     return false;
@@ -59,7 +64,7 @@ bool check_named_targets(Context& context, const render::RenderInput& input, con
 // Jobs in the order of the command line. False if one cannot be used; the reasons are in the diagnostics.
 bool read_jobs(Context& context, model::Loaded& loaded, std::vector<model::JobSpec>& jobs) {
   for (const std::string& path : context.arguments().values("job")) {
-    const Result<std::string> text = read_file(path);
+    const Result<std::string> text = model::read_yaml_file(path);
     if (!text.ok()) {
       context.failed(text.error());
       return false;

@@ -52,6 +52,19 @@ check::Flow flow_named(const std::string& name) {
   return check::Flow::nccl;
 }
 
+// False after a usage error. PORT is allowed after a colon.
+bool check_device(Context& context, const model::Cluster& cluster, const std::string& given) {
+  const std::string name = given.substr(0, given.find(':'));
+  if (cluster.find_device(name) != model::kNone<model::DeviceId>) return true;
+  std::vector<std::string> names;
+  for (std::uint32_t id = 0; id < cluster.devices().size(); ++id)
+    names.push_back(cluster.name_of(static_cast<model::DeviceId>(id)));
+  context.usage_error(
+      "the cluster has no device " + in_backticks(name),
+      {did_you_mean(name, {names.begin(), names.end()}), "`weft show nodes` and `weft show switches` list them"});
+  return false;
+}
+
 Exit run_class(Context& context) {
   check::TraceRequest request;
   request.from = context.arguments().value("from");
@@ -63,6 +76,11 @@ Exit run_class(Context& context) {
   const std::unique_ptr<Read> read = read_all(context, false);
   if (read == nullptr) return Exit::usage;
   const Sources& sources = read->loaded->sources;
+  if (const model::Cluster* cluster = read->loaded->cluster.get(); cluster != nullptr) {
+    for (const std::string& end : {request.from, request.to}) {
+      if (!end.empty() && !check_device(context, *cluster, end)) return Exit::usage;
+    }
+  }
   const Result<check::Trace> trace = check::trace_class(read->loaded->cluster.get(), read->config, sources, request);
   if (!trace.ok()) return context.failed(trace.error());
   const bool broken = std::any_of(trace->legs.begin(), trace->legs.end(), [](const check::TraceLeg& leg) {
@@ -105,11 +123,8 @@ Exit run_recovery(Context& context) {
   const model::Cluster& cluster = *read->loaded->cluster;
   const std::string name = context.arguments().value("to");
   if (name.empty()) return context.usage_error("missing --to PLACE", {usage_of(context.command())});
+  if (!check_device(context, cluster, name)) return Exit::usage;
   const model::DeviceId device = cluster.find_device(name);
-  if (device == model::kNone<model::DeviceId>) {
-    return context.usage_error("the cluster has no device " + in_backticks(name),
-                               {"`weft show nodes` and `weft show switches` list them"});
-  }
   const check::Lifeline lifeline(cluster);
   return context.deliver(check::recovery_document(cluster, lifeline, device));
 }

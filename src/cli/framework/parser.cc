@@ -65,6 +65,23 @@ std::vector<std::string_view> option_names(const Command& command) {
   return names;
 }
 
+// The nearest command, else the group of a subcommand: `reach` is one of `trace`.
+std::string suggest_command(std::string_view word) {
+  std::string hint = did_you_mean(word, command_words());
+  if (!hint.empty()) return hint;
+  std::vector<std::string_view> last_words;
+  for (const Command& command : all_commands()) {
+    if (!command.group().empty()) last_words.push_back(command.last_word());
+  }
+  const std::string_view near = nearest(word, last_words);
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) {
+    if (!near.empty() && !command.group().empty() && command.last_word() == near)
+      names.push_back("`" + command.name + "`");
+  }
+  return names.empty() ? std::string() : fmt::format("did you mean {}?", listed(names));
+}
+
 }  // namespace
 
 std::string Arguments::value(std::string_view option) const {
@@ -155,7 +172,7 @@ class LineParser {
     if (names_cluster_file(word)) {
       hint(fmt::format("to see what it describes: weft show {}", printable(word, 60)));
     } else {
-      hint(did_you_mean(word, command_words()));
+      hint(suggest_command(word));
     }
     hint("`weft help` lists the commands");
   }
