@@ -18,7 +18,7 @@ FABRICS = ("backend", "storage", "frontend")
 
 # Groups of commands, by their first words; within a group the order is that of `weft help`.
 GROUPS = {
-    "Design": ("design", "show", "describe", "find", "checklist"),
+    "Design": ("init", "design", "fmt", "show", "describe", "find", "checklist"),
     "Check": ("check", "rules", "explain", "trace", "failures", "discover"),
     "Render": ("render", "diff"),
     "Simulate": ("sim",),

@@ -355,7 +355,7 @@ TEST_F(CliTest, FileIsWrittenWholeOrNotAtAll) {
 TEST_F(CliTest, QuietAndVerbose) {
   EXPECT_THAT(weft({"design", "--gpus", "64"}).err, HasSubstr("weft: "));
   EXPECT_THAT(weft({"design", "--gpus", "64", "--quiet"}).err, IsEmpty());
-  EXPECT_THAT(weft({"show", cluster_, "-v"}).err, ContainsRegex("[0-9]+ devices, [0-9]+ ports, [0-9]+ cables"));
+  EXPECT_THAT(weft({"show", cluster_, "-v"}).err, ContainsRegex("[0-9]+ devices, [0-9]+ ports, [0-9]+ links"));
   EXPECT_THAT(weft({"show", cluster_, "-q", "-v"}).err, IsEmpty());
 }
 

@@ -44,6 +44,8 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+bool input_has_ended = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the process's input
+
 // Unbuffered, so that nothing after the line is taken.
 std::string read_line() {
   constexpr std::size_t kMaxLine = 65'536;
@@ -52,6 +54,7 @@ std::string read_line() {
   while (line.size() < kMaxLine) {
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);
     if (count < 0 && errno == EINTR) continue;
+    input_has_ended = input_has_ended || count <= 0;
     if (count <= 0 || c == '\n') break;
     line += c;
   }
@@ -79,6 +82,7 @@ int main(int argc, char** argv) {
   io.environment = environment;
   io.today = today;
   io.read_line = read_line;
+  io.input_ended = [] { return input_has_ended; };
   io.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;

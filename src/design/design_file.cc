@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/diagnostic.h"
 #include "base/quoting.h"
+#include "model/format.h"
 #include "model/server_ports.h"
 
 namespace weft::design {
@@ -239,7 +242,9 @@ std::string write_file_text(const Plan& plan) {
   write_fabrics(plan, out);
   write_storage(plan, out);
   out.blank();
-  out.line(0, "control_plane: {{kind: kubernetes, pool: infra, etcd_members: 3}}");
+  const std::string_view scheduler = model::text_of(plan.request.scheduler);
+  const bool has_etcd = plan.request.scheduler != model::ControlKind::slurm;
+  out.line(0, "control_plane: {{kind: {}, pool: infra{}}}", scheduler, has_etcd ? ", etcd_members: 3" : "");
   out.blank();
   // A single server is not split between training and inference.
   const std::int64_t inference = plan.servers > 1 ? plan.request.inference_percent : (plan.inference > 0 ? 100 : 0);
@@ -250,7 +255,12 @@ std::string write_file_text(const Plan& plan) {
   out.line(0, "workload: {{training_percent: {}, inference_percent: {}, data: {}, checkpoint: {}}}", 100 - inference,
            inference, model::text_of(plan.request.data), to_text(plan.checkpoint));
   write_tenants(plan, out);
-  return out.take();
+  Sources sources;
+  Diagnostics diagnostics;
+  const FileId file = sources.add("design.yaml", out.take());
+  // A name of the catalog may be unfit for a file: the designer reports that when it compiles the text.
+  const std::optional<std::string> formatted = model::format_file(sources, file, diagnostics);
+  return formatted ? *formatted : std::string(sources.text(file));
 }
 
 }  // namespace weft::design

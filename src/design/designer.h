@@ -24,6 +24,7 @@ struct DesignRequest {
   std::int64_t inference_percent = 0;  // of the GPU servers
   model::DataClass data = model::DataClass::better;
   model::Profile profile = model::Profile::converged;
+  model::ControlKind scheduler = model::ControlKind::kubernetes;
   std::string leaf;  // backend leaf; empty: chosen for the speed and network
   std::int64_t planes = 1;
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "design/pictures.h"
 #include "design/sizing.h"
 #include "design/views.h"
+#include "model/yaml_file.h"
 
 namespace weft::cli {
 namespace {
@@ -49,7 +51,7 @@ const std::vector<View>& views() {
       {"racks", "racks with their load and power", whole<design::racks_view>},
       {"nodes", "servers with rack, pool and addresses", whole<design::nodes_view>},
       {"switches", "switches with tier, rack and ports", design::switches_view, nullptr, true},
-      {"cables", "one row per cable: both ends, type, length, speed", design::cables_view, nullptr, true},
+      {"cables", "one row per link: both ends, cable, length, speed", design::cables_view, nullptr, true},
       {"ports", "one row per cabled port", design::ports_view, nullptr, true},
       {"addresses", "one row per address", design::addresses_view, nullptr, true},
       {"subnets", "the IP plan", whole<design::subnets_view>},
@@ -101,6 +103,11 @@ struct Request {
   std::string path;
 };
 
+std::string suggest_view(const std::string& word) {
+  const std::vector<std::string> names = view_names([](const View&) { return true; });
+  return did_you_mean(word, {names.begin(), names.end()});
+}
+
 // [VIEW] CLUSTER, also with one missing or both swapped.
 Request read_words(Context& context) {
   const Arguments& arguments = context.arguments();
@@ -116,7 +123,14 @@ Request read_words(Context& context) {
                                             : usage_of(context.command()));
     return {};
   }
-  if (arguments.words().size() == 1) return {preset, first};
+  if (arguments.words().size() == 1) {
+    const std::string hint = suggest_view(first);
+    if (!hint.empty() && !std::filesystem::exists(first)) {
+      context.usage_error(fmt::format("{} is neither a file nor a view", in_backticks(first)), {hint});
+      return {};
+    }
+    return {preset, first};
+  }
   if (view == nullptr && find_view(second) != nullptr) {
     context.usage_error("the view must precede the cluster file",
                         {fmt::format("weft show {} {}", second, printable(first, 60))});
@@ -124,8 +138,7 @@ Request read_words(Context& context) {
   }
   if (view == nullptr) {
     const std::vector<std::string> names = view_names([](const View&) { return true; });
-    context.usage_error("unknown view " + in_backticks(first),
-                        {did_you_mean(first, {names.begin(), names.end()}), "views: " + listed(names)});
+    context.usage_error("unknown view " + in_backticks(first), {suggest_view(first), "views: " + listed(names)});
     return {};
   }
   if (effective && view->name != std::string_view(kEffective)) {
@@ -169,7 +182,7 @@ bool options_fit(Context& context, const View& view) {
 
 // Reads the price file, with diagnostics in `loaded`; empty if the file cannot be used.
 std::optional<design::Prices> open_prices(model::Loaded& loaded, const std::string& path) {
-  Result<std::string> text = read_file(path);
+  Result<std::string> text = model::read_yaml_file(path);
   if (!text.ok()) {
     loaded.read_error = text.error().text();
     return std::nullopt;
@@ -215,8 +228,9 @@ Exit run_checklist(Context& context) {
   if (!context.report(*loaded)) return Exit::usage;
   CHECK(loaded->cluster != nullptr, "no cluster and no diagnostic");
   const std::vector<design::ChecklistItem> items = design::checklist(*loaded->cluster);
-  const bool all_done = std::none_of(items.begin(), items.end(), [](const design::ChecklistItem& item) {
-    return item.state == design::ItemState::not_done;
+  const bool strict = context.arguments().has("strict");
+  const bool all_done = std::none_of(items.begin(), items.end(), [&](const design::ChecklistItem& item) {
+    return item.state == design::ItemState::not_done || (strict && item.state == design::ItemState::unknown);
   });
   return context.deliver(design::checklist_view(*loaded->cluster), all_done ? Exit::ok : Exit::findings);
 }
@@ -267,12 +281,17 @@ Command checklist_command() {
   command.usage = "CLUSTER [OPTIONS]";
   command.description = {
       "Design, procurement, infrastructure, platform, observability: each item is done, not done, or cannot be "
-      "determined from the file, with the reason. State what the file cannot show under `checklist:` in the file. The "
-      "exit code is 1 while an item is not done."};
-  command.examples = {{"weft checklist cluster.yaml", "Show the state of each item"},
-                      {"weft checklist cluster.yaml -o json", "The same for a script"}};
+      "determined from the file, with the reason. State what the file cannot show under `checklist:` in the file.",
+      "Exit code 1 if an item is `not done`. Items that are `unknown` do not count, unless --strict is given: then the "
+      "exit code is 0 only if every item is done."};
+  command.examples = {
+      {"weft checklist cluster.yaml", "Show the state of each item"},
+      {"weft checklist cluster.yaml --strict -o json", "For a script: succeeds once every item is done"}};
   command.arguments = {cluster_argument()};
-  command.options = {output_option(), catalog_option(), file_option()};
+  command.options = {output_option(),
+                     {.name = "strict", .help = "exit code 1 for items that are `unknown`, too"},
+                     catalog_option(),
+                     file_option()};
   command.run = run_checklist;
   return command;
 }

@@ -111,6 +111,8 @@ struct OptionSection {
 
 // The tables of each command_*.cc.
 [[nodiscard]] Command design_command();
+[[nodiscard]] Command fmt_command();
+[[nodiscard]] Command init_command();
 [[nodiscard]] Command show_command();
 [[nodiscard]] Command checklist_command();
 [[nodiscard]] Command describe_command();

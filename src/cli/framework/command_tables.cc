@@ -31,7 +31,9 @@ struct CommandTable {
 
 // In the order of help. A word may have several tables.
 constexpr CommandTable kTables[] = {
+    {"init", build<init_command>},
     {"design", build<design_command>},
+    {"fmt", build<fmt_command>},
     {"show", build<show_command>},
     {"describe", build<describe_command>},
     {"find", build<find_text_command>},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "base/diagnostic.h"
 #include "base/file.h"
@@ -93,6 +94,12 @@ Exit Context::deliver(std::string_view text, Exit outcome) {
     return outcome;
   }
   const std::string path = arguments_.value("file");
+  const std::vector<std::string>& inputs = arguments_.words();
+  const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
+    std::error_code failed;
+    return std::filesystem::equivalent(path, input, failed);
+  });
+  if (is_input) return failed({ErrorCode::refused, "is also read by this command: write to another file", path});
   const Status written = write_file(path, text);
   if (!written.ok()) {
     Error error = written.error();
@@ -156,7 +163,7 @@ std::unique_ptr<model::Loaded> Context::open_cluster(const std::string& path) co
   if (verbose_ && loaded->cluster != nullptr) {
     const auto spent = std::chrono::steady_clock::now() - start;
     const model::Cluster& cluster = *loaded->cluster;
-    io_.write_err(fmt::format("weft: {}: {} devices, {} ports, {} cables, compiled in {} ms\n", path,
+    io_.write_err(fmt::format("weft: {}: {} devices, {} ports, {} links, compiled in {} ms\n", path,
                               cluster.devices().size(), cluster.ports().size(), cluster.cables().size(),
                               std::chrono::duration_cast<std::chrono::milliseconds>(spent).count()));
   }

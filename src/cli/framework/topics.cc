@@ -7,7 +7,9 @@ Topic exit_codes() {
   return {.name = "exit-codes",
           .summary = "What the exit codes mean",
           .entries = {{"0", "success"},
-                      {"1", "the command ran and found problems (`checklist`: an item is not done)"},
+                      {"1",
+                       "the command ran and found something: problems, differences, unformatted files, a `not done` "
+                       "item of the checklist; each command's help says what"},
                       {"2", "the command line or an input file is invalid; the location is on standard error"},
                       {"3", "partial result: some targets failed, or a simulation was stopped before its end"},
                       {"4", "refused: the action needs explicit consent, such as --yes, --reason or --limit"},
@@ -45,7 +47,21 @@ Topic environment() {
             "default: $XDG_STATE_HOME/weft or ~/.local/state/weft"},
            {"WEFT_VAULT_COMMAND",
             "program, with arguments, that reads and writes credentials of the form vault:PATH; it finds PATH in "
-            "WEFT_VAULT_PATH. Default: `vault kv get -field=document PATH`, read-only"}},
+            "WEFT_VAULT_PATH. Default: `vault kv get -field=document PATH`, read-only"},
+           {"any NAME", "a credential or token of the form env:NAME is read from NAME, or NAME_USER and NAME_PASSWORD"},
+           {"WEFT_GATE", "folder of this node's lease gate, unless --gate is given"},
+           {"WEFT_NAMESPACES", "state folder of `weft namespace`, unless --state is given"},
+           {"SLURM_CONF", "configuration file of Slurm, unless --slurm-conf is given"},
+           {"SLURM_JOB_ID", "job that `weft namespace wait` runs in; Slurm sets it"},
+           {"KUBECONFIG", "kubeconfig, unless --kubeconfig is given; default: ~/.kube/config"},
+           {"KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT",
+            "API server, for a weft that runs in a pod with a service account; Kubernetes sets them"},
+           {"HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR",
+            "folders of the configuration file, of state, and of the local socket of a user's server"},
+           {"PATH", "where weft finds the programs that it runs: ssh, vault, sbatch and others"},
+           {"SUDO_USER", "who called sudo: the journal of `weft oob` names both users"},
+           {"WEFT_ON_BEHALF_OF, WEFT_SERVE_OPERATION, WEFT_PROGRESS",
+            "set by `weft serve` for the `weft oob` commands that it runs: user, operation, and progress by line"}},
       .notes = {"Options override environment variables, which override the configuration file (`defaults: {cluster: "
                 "PATH, output: FORMAT, color: WHEN, pager: COMMAND}`), which overrides the defaults."}};
 }
