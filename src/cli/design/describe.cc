@@ -79,7 +79,7 @@ Exit run_find(Context& context) {
 Command describe_command() {
   Command command;
   command.name = "describe";
-  command.summary = "Show everything about one device, port, cable, address or rack";
+  command.summary = "Show everything about one device, cable, address or rack";
   command.usage = "NAME CLUSTER [OPTIONS]";
   command.description = {
       "NAME is a device (server, switch, PDU), a port (train001:be1), a cable or splitter by its label (BE-000017), an "

@@ -308,7 +308,7 @@ Exit run_diff(Context& context) {
 Command diff_command() {
   Command command;
   command.name = "diff";
-  command.summary = "Show what a changed cluster file or re-rendering would change";
+  command.summary = "Show what re-rendering or another cluster file changes";
   command.usage = "CLUSTER AGAINST... [--target NAME]... [OPTIONS]";
   command.description = {
       "Renders the cluster in memory and compares it, by meaning rather than layout, with a tree written by `weft "
