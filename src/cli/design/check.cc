@@ -190,7 +190,8 @@ std::string prefixed(std::string_view text, std::string_view prefix) {
 }
 
 std::string explained(const check::Rule& rule, std::size_t width) {
-  std::string out = paragraph(fmt::format("{} ({}): {}", rule.id, severity_text(rule.severity), rule.title), "  ", width) + "\n";
+  std::string out =
+      paragraph(fmt::format("{} ({}): {}", rule.id, severity_text(rule.severity), rule.title), "  ", width) + "\n";
   out += "Why it matters\n  " + paragraph(rule.reason, "  ", width);
   out += "\nWhat to do\n  " + paragraph(rule.fix, "  ", width);
   if (!rule.example.file.empty()) {

@@ -51,12 +51,13 @@ std::vector<Option> scale_options() {
 }
 
 Option schema_option() {
-  return {.name = "schema",
-          .value = "PATH|URL",
-          .help =
-              "where editors find the JSON Schema (see `weft help schema`): a path, absolute or relative to the file, a "
-              "URL, or none for no such line",
-          .fallback = std::string(kInstalledSchema)};
+  return {
+      .name = "schema",
+      .value = "PATH|URL",
+      .help =
+          "where editors find the JSON Schema (see `weft help schema`): a path, absolute or relative to the file, a "
+          "URL, or none for no such line",
+      .fallback = std::string(kInstalledSchema)};
 }
 
 }  // namespace

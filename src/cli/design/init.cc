@@ -161,7 +161,8 @@ Exit run_init(Context& context) {
   if (!interview.ask_all()) return Exit::refused;
   const Result<design::DesignAnswer> answer = interview.design();
   if (!answer.ok()) return context.failed(answer.error());
-  if (const Status written = write_file(path, with_checksum(with_schema(answer->yaml, std::string(kInstalledSchema)))); !written.ok())
+  if (const Status written = write_file(path, with_checksum(with_schema(answer->yaml, std::string(kInstalledSchema))));
+      !written.ok())
     return context.failed(written.error());
   const Status printed = context.io().write_out(report_text(path, *answer));
   return printed.ok() ? Exit::ok : context.failed(printed.error());

@@ -22,7 +22,7 @@ struct Io {
   std::function<Status(const std::string& pager, std::string_view text)> page;
   std::size_t columns = 0;  // of the terminal at standard output; 0 if it is none
   std::size_t rows = 0;
-  std::function<bool()> input_ended;       // whether read_line() has reached the end; may be unset
+  std::function<bool()> input_ended;  // whether read_line() has reached the end; may be unset
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
