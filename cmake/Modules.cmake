@@ -7,15 +7,16 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES lazy base model design inspect config render hostprobe check workload lease oob bmcsim kube access store world serve pipeline job_namespace cli)
+set(WEFT_LIGHT_MODULES lazy base html model design inspect config render hostprobe check workload lease oob bmcsim kube access store world serve pipeline job_namespace cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
 set(WEFT_PLAIN_MODULES design inspect check cli)
 
 weft_module(lazy)
 weft_module(base lazy)
+weft_module(html base)
 weft_module(model base)
-weft_module(design base model)
+weft_module(design base html model)
 weft_module(inspect base model design)
 weft_module(config base model)
 weft_module(render base model)
@@ -43,7 +44,7 @@ weft_module(netsim base model)
   weft_submodule(netsim flow network routing traffic sim)
   weft_submodule(netsim views network traffic sim)
   weft_submodule(netsim readers network traffic)
-weft_module(workload base model netsim)
+weft_module(workload base html model netsim)
   weft_submodule(workload result)
   weft_submodule(workload graph)
   weft_submodule(workload gpu)
@@ -54,7 +55,7 @@ weft_module(workload base model netsim)
   weft_submodule(workload import graph)
   weft_submodule(workload life result graph gpu storage nccl training control)
   weft_submodule(workload sweep result life)
-weft_module(sched base model)
+weft_module(sched base html model)
   weft_submodule(sched machine)
   weft_submodule(sched placement machine)
   weft_submodule(sched core machine placement)

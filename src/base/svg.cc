@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/asset.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -84,7 +85,13 @@ std::string fit_text(std::string_view text, double size, double width, bool bold
   return characters < 2 ? std::string() : kept + "…";
 }
 
+void Svg::set_data(std::string_view key, std::string_view value) {
+  append_format(data_, " data-{}=\"{}\"", key, xml_escape(value));
+}
+
 void Svg::paint(const Paint& paint) {
+  body_ += data_;
+  data_.clear();
   append_format(body_, " fill=\"{}\"", paint.fill);
   if (paint.stroke != "none") {
     append_format(body_, " stroke=\"{}\"", paint.stroke);
@@ -192,12 +199,13 @@ std::string Svg::finish(double width, double height, std::string_view title) con
   const double w = std::ceil(width);
   const double h = std::ceil(height);
   std::string out;
-  out.reserve(body_.size() + 512);
+  out.reserve(body_.size() + 4096);
   append_format(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"weft-picture\" viewBox=\"0 0 {0} {1}\" "
+                "width=\"{0}\" height=\"{1}\" "
                 "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" role=\"img\">\n<title>{2}</title>\n"
-                "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-                w, h, xml_escape(title));
+                "<style>\n{3}</style>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+                w, h, xml_escape(title), asset<"base/picture.css">());
   out += body_;
   out += "</svg>\n";
   return out;

@@ -1,5 +1,6 @@
 // Writes SVG: shapes and texts with the few attributes that the diagrams need. All text is escaped; numbers are written
-// short. Styles are attributes, not classes, so an image can be embedded in a web page unchanged.
+// short. Styles are attributes, not classes, so an image can be embedded in a web page unchanged; a style sheet maps
+// the light palette to a dark one where the reader prefers that. There is no script in a picture.
 #pragma once
 
 #include <cstddef>
@@ -67,6 +68,8 @@ class Svg {
   void text_in(const Box& box, std::string_view words, TextStyle style);
   // Text on its own background, centered at the point, drawn on top of links.
   void label(const Point& center, std::string_view words, const TextStyle& style);
+  // data-<key>="<value>" for the next shape that is not a text, for the script of a page.
+  void set_data(std::string_view key, std::string_view value);
   void open_group(std::string_view tooltip = {});
   void close_group();
 
@@ -78,6 +81,7 @@ class Svg {
   void close_shape(std::string_view name, std::string_view tooltip);
   void paint(const Paint& paint);
   std::string body_;
+  std::string data_;  // attributes of the next shape
   std::size_t marks_ = 0;
 };
 

@@ -112,6 +112,7 @@ class FabricSorter {
     if (index == kNoBlock) return;
     Block& block = diagram_.blocks[index];
     ++block.host_links[host.speed_mbps];
+    ++block.links_of_leaf[leaf.device][host.speed_mbps];
     ++diagram_.host_links;
     diagram_.rails = std::max(diagram_.rails, std::uint32_t{host.rail} + 1);
     // A host is drawn with the leaves of its first link.

@@ -24,6 +24,7 @@ struct Block {
   std::vector<model::DeviceId> leaves;
   std::vector<model::DeviceId> hosts;
   Bundle host_links;
+  std::map<model::DeviceId, Bundle> links_of_leaf;  // those of host_links, by leaf
   Bundle uplinks;
 };
 

@@ -15,6 +15,7 @@ namespace weft::design {
 namespace {
 
 constexpr std::size_t kMaxColumns = 9;  // of blocks, without ellipses
+constexpr std::size_t kMaxRails = 16;   // drawn as a bundle each
 constexpr std::size_t kMaxPodKinds = 3;
 constexpr double kCardLeast = 206;
 constexpr double kCardMost = 420;
@@ -266,23 +267,33 @@ class BlockPainter {
     draw_icons({box.x + 10, box.y + 26, box.width - 20, box.height - 36}, devices, 44);
   }
 
-  void draw_icons(const picture::Box& box, const std::vector<model::DeviceId>& devices, double widest) {
+  struct Icons {
+    std::size_t shown = 0;
+    double step = 0;
+    double start = 0;  // x of the first
+  };
+  static Icons icons_in(const picture::Box& box, std::size_t count, double widest) {
     const auto fit = static_cast<std::size_t>(std::max(1.0, box.width / 16));
-    const bool all = devices.size() <= fit;
-    const std::size_t shown = all ? devices.size() : fit - 1;
-    const double step = std::min(widest, box.width / picture::real(all ? shown : shown + 1));
-    const double start = box.x + (box.width - step * picture::real(all ? shown : shown + 1)) / 2;
+    const std::size_t shown = count <= fit ? count : fit - 1;
+    const double places = picture::real(count <= fit ? shown : shown + 1);
+    const double step = std::min(widest, box.width / places);
+    return {shown, step, box.x + (box.width - step * places) / 2};
+  }
+
+  void draw_icons(const picture::Box& box, const std::vector<model::DeviceId>& devices, double widest) {
+    const auto [shown, step, start] = icons_in(box, devices.size(), widest);
     for (std::size_t i = 0; i < shown; ++i) {
       const model::DeviceGroup& group = cluster_.group_of(devices[i]);
       const Look& look = look_of(cluster_, group);
       const picture::Box icon{start + picture::real(i) * step + 2, box.y, step - 4, box.height};
+      mark_device(svg_, devices[i]);
       svg_.rect(icon, picture::Paint{look.fill, look.stroke, 0.8, 1, {}, 2}, cluster_.name_of(devices[i]));
       if (diagram_.tier_has_rails(group.tier)) {
         svg_.rect({icon.x, icon.bottom() - 6, icon.width, 6},
                   picture::Paint{rail_color(cluster_.device(devices[i]).rail), "#ffffff", 0.5});
       }
     }
-    if (!all)
+    if (shown < devices.size())
       svg_.text({start + picture::real(shown) * step + 4, box.center().y + 5}, "…", picture::TextStyle{16, kSoftInk});
   }
 
@@ -341,11 +352,41 @@ class BlockPainter {
                  picture::TextStyle{11, kInk, picture::Anchor::middle, true});
     draw_icons({leaf.x + 6, leaf.y + 22, leaf.width - 12, 30}, block.leaves, 44);
     svg_.text_in({leaf.x, leaf.y + 56, leaf.width, 16}, names, picture::TextStyle{9.5, kSoftInk});
-    const std::string links = bundle_text(block.host_links);
-    svg_.link(host.top_center(), leaf.bottom_center(),
-              picture::Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45}, links);
-    svg_.label({leaf.center().x, (leaf.bottom() + host.y) / 2}, links, picture::TextStyle{11, kInk});
+    if (diagram_.tier_has_rails(model::Tier::leaf) && block.leaves.size() > 1 && block.leaves.size() <= kMaxRails) {
+      draw_rails(block, leaf, host);
+    } else {
+      const std::string links = bundle_text(block.host_links);
+      svg_.link(host.top_center(), leaf.bottom_center(),
+                picture::Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45}, links);
+      svg_.label({leaf.center().x, (leaf.bottom() + host.y) / 2}, links, picture::TextStyle{11, kInk});
+    }
     draw_block_hosts(block, host);
+  }
+
+  // The links of a rail are one bundle from its leaf to all hosts of the block, in the rail's color.
+  void draw_rails(const Block& block, const picture::Box& leaf, const picture::Box& host) {
+    const std::string hosts = folded_names(cluster_, block.hosts);
+    const Icons icons = icons_in({leaf.x + 6, leaf.y, leaf.width - 12, 0}, block.leaves.size(), 44);
+    bool equal = true;
+    std::string each;
+    for (std::size_t i = 0; i < block.leaves.size(); ++i) {
+      const model::DeviceId id = block.leaves[i];
+      const auto found = block.links_of_leaf.find(id);
+      const std::string links = found == block.links_of_leaf.end() ? "no links" : bundle_text(found->second);
+      equal = equal && (i == 0 || links == each);
+      each = links;
+      if (i >= icons.shown || found == block.links_of_leaf.end()) continue;
+      const double x = icons.start + (picture::real(i) + 0.5) * icons.step;
+      svg_.set_data("l", std::to_string(model::index_of(id)));
+      svg_.link({x, host.y}, {x, leaf.bottom()},
+                picture::Paint{"none", rail_color(cluster_.device(id).rail), std::min(7.0, icons.step / 2)},
+                fmt::format("rail {}: {} to {}, {}", cluster_.device(id).rail + 1, cluster_.name_of(id), hosts, links));
+    }
+    const std::string all = equal ? fmt::format("{} rails, each {}", block.leaves.size(), each)
+                                  : fmt::format("{} rails, {}", block.leaves.size(), bundle_text(block.host_links));
+    const bool fits = picture::text_width(all, 11) + 8 <= layout_.card;
+    svg_.label({leaf.center().x, (leaf.bottom() + host.y) / 2}, fits ? all : bundle_text(block.host_links),
+               picture::TextStyle{11, kInk});
   }
 
   void draw_block_hosts(const Block& block, const picture::Box& box) {
@@ -364,6 +405,7 @@ class BlockPainter {
       const Look& look = look_of(cluster_, cluster_.group_of(block.hosts[i]));
       const picture::Box icon{start + picture::real(i % kAcross) * step + 1,
                               box.y + 23 + picture::real(i / kAcross) * 18, step - 2, 15};
+      mark_device(svg_, block.hosts[i]);
       svg_.rect(icon, picture::Paint{look.fill, look.stroke, 0.7, 1, {}, 1.5}, cluster_.name_of(block.hosts[i]));
     }
     draw_host_names(names, shown < block.hosts.size(), {box.x, box.bottom() - 28, box.width, 26});

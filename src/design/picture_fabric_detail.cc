@@ -185,6 +185,7 @@ class DetailPainter {
       const picture::Paint paint{"none", "#7d848b", std::min(0.9 + 0.2 * picture::real(count), 2.4), 0.55};
       const picture::Box& a = boxes_[low];
       const picture::Box& b = boxes_[high];
+      mark_link(svg_, low, high);
       if (a.y == b.y) {
         svg_.line(a.center(), b.center(), picture::Paint{"none", "#7d848b", 2, 1, "4 2"}, tooltip);
       } else {
@@ -228,6 +229,7 @@ class DetailPainter {
         const picture::Box& host = host_boxes_[port.device];
         const double at_host = (picture::real(drawn[port.device]++) + 0.5) / picture::real(per_host[port.device]);
         const double at_leaf = (picture::real(i) + 0.5) / picture::real(ends.size());
+        mark_link(svg_, port.device, leaf);
         svg_.link({host.x + host.width * at_host, host.y},
                   {leaf_box.x + 4 + (leaf_box.width - 8) * at_leaf, leaf_box.bottom()},
                   picture::Paint{"none", host_link_color(port), 1, 0.65},
@@ -241,6 +243,7 @@ class DetailPainter {
     const model::DeviceGroup& group = cluster_.group_of(id);
     const Look& look = look_of(cluster_, group);
     const picture::Box& box = boxes_[id];
+    mark_device(svg_, id);
     svg_.rect(box, picture::Paint{look.fill, look.stroke, 1, 1, {}, 3},
               fmt::format("{}: {} {}, rack {}", cluster_.name_of(id), views::model_id(cluster_, id),
                           views::role_of(cluster_, group), views::rack_name(cluster_, id)));
@@ -290,6 +293,7 @@ class DetailPainter {
         const model::DeviceGroup& group = cluster_.group_of(id);
         const Look& look = look_of(cluster_, group);
         const picture::Box& box = host_boxes_[id];
+        mark_device(svg_, id);
         svg_.rect(box, picture::Paint{look.fill, look.stroke, 0.8, 1, {}, 2},
                   fmt::format("{}: {}, rack {}", cluster_.name_of(id), views::model_id(cluster_, id),
                               views::rack_name(cluster_, id)));

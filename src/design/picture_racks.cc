@@ -164,8 +164,8 @@ void draw_pdus(Svg& svg, const model::Cluster& cluster, const model::Rack& rack,
     const std::string feed = views::feed_name(cluster.feed_of_pdu(id));
     svg.rect(box,
              Paint{feed == "A"   ? "#4a4f55"
-                   : feed == "B" ? "#8a9097"
-                                 : "#b9bec4"},
+                   : feed == "B" ? "#6d737a"
+                                 : "#5a4a7a"},
              fmt::format("{}: {}, feed {}", cluster.name_of(id), views::model_id(cluster, id), feed));
     svg.text({box.center().x, box.center().y + 3}, feed, TextStyle{7, "#ffffff", Anchor::middle, true});
   }
@@ -189,6 +189,7 @@ void draw_device(Svg& svg, const model::Cluster& cluster, model::DeviceId id, co
   const std::string tooltip =
       fmt::format("{}: {}, {}, U{}{}", alone ? cluster.name_of(id) : group.name, model, views::role_of(cluster, group),
                   device.rack_unit, height > 1 ? fmt::format("-{}", device.rack_unit + height - 1) : "");
+  if (alone) mark_device(svg, id);
   svg.rect(box, Paint{look.fill, look.stroke, 0.8, 1, {}, 1.5}, tooltip);
   const double size = height > 1 ? 9.5 : 8.0;
   if (height >= 4 && alone) {

@@ -1,5 +1,7 @@
 #include "design/picture_style.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace weft::design {
@@ -14,8 +16,8 @@ constexpr Look kManager{"#f4dbe8", "#b8588a", "#4d1f38", "fabric manager"};
 constexpr Look kPdu{"#4a4f55", "#30343a", "#ffffff", "PDU"};
 constexpr Look kExternal{"#ffffff", "#70767c", "#24282c", "site network"};
 
-constexpr std::array<Look, model::kFabrics> kSwitches = {Look{"#d55e00", "#8f3f00", "#ffffff", "backend switch"},
-                                                         Look{"#009e73", "#00694d", "#ffffff", "storage switch"},
+constexpr std::array<Look, model::kFabrics> kSwitches = {Look{"#b84c00", "#7a3200", "#ffffff", "backend switch"},
+                                                         Look{"#007a59", "#00513b", "#ffffff", "storage switch"},
                                                          Look{"#0072b2", "#004b76", "#ffffff", "frontend switch"},
                                                          Look{"#a8558a", "#73335c", "#ffffff", "out-of-band switch"}};
 
@@ -24,6 +26,12 @@ constexpr std::array<std::string_view, 8> kRails = {"#0072b2", "#e69f00", "#009e
                                                     "#56b4e9", "#d55e00", "#b5a600", "#5c6066"};
 
 }  // namespace
+
+void mark_device(picture::Svg& svg, model::DeviceId id) { svg.set_data("d", std::to_string(model::index_of(id))); }
+
+void mark_link(picture::Svg& svg, model::DeviceId a, model::DeviceId b) {
+  svg.set_data("l", fmt::format("{} {}", model::index_of(a), model::index_of(b)));
+}
 
 const Look& look_of(const model::Cluster& cluster, const model::DeviceGroup& group) {
   if (group.kind == model::DeviceKind::network_switch) return switch_look(group.fabric);

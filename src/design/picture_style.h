@@ -1,5 +1,7 @@
 // Colors and labels shared by the pictures. The palette is Okabe and Ito's, which is distinguishable with the common
-// kinds of color blindness; switches are solid and servers are tinted, so that color is never the only cue.
+// kinds of color blindness; switches are solid and servers are tinted, so that color is never the
+// only cue. Solid ones are darkened for a contrast of at least 4.5 to their white text. assets/base/picture.css has the
+// dark counterpart of each color: a new one needs a line there.
 #pragma once
 
 #include <string>
@@ -23,6 +25,10 @@ struct Look {
   std::string_view meaning;  // in legends
   friend bool operator==(const Look&, const Look&) = default;
 };
+
+// Marks the next shape as a device, or as a link between two, for the script of the page with all pictures.
+void mark_device(picture::Svg& svg, model::DeviceId id);
+void mark_link(picture::Svg& svg, model::DeviceId a, model::DeviceId b);
 
 [[nodiscard]] const Look& look_of(const model::Cluster& cluster, const model::DeviceGroup& group);
 [[nodiscard]] const Look& switch_look(model::FabricKind fabric);

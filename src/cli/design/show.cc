@@ -12,6 +12,7 @@
 #include "cli/framework/context.h"
 #include "design/bom.h"
 #include "design/checklist.h"
+#include "design/cluster_page.h"
 #include "design/pictures.h"
 #include "design/sizing.h"
 #include "design/views.h"
@@ -43,6 +44,7 @@ std::string drawn(const model::Cluster& cluster) {
 
 constexpr const char* kEffective = "effective";
 constexpr const char* kBom = "bom";
+constexpr const char* kPage = "page";
 
 const std::vector<View>& views() {
   static const std::vector<View> all = {
@@ -65,6 +67,7 @@ const std::vector<View>& views() {
       {"svg-storage", "diagram of the storage network", nullptr, drawn<model::FabricKind::storage>},
       {"svg-frontend", "diagram of the frontend", nullptr, drawn<model::FabricKind::frontend>},
       {"svg-oob", "diagram of the out-of-band network", nullptr, drawn<model::FabricKind::oob>},
+      {kPage, "web page with all diagrams: zoom, search, cables of a device", nullptr, design::cluster_page},
   };
   return all;
 }
@@ -162,7 +165,8 @@ bool options_fit(Context& context, const View& view) {
     return false;
   }
   if (arguments.has("output") && view.picture != nullptr) {
-    context.usage_error(fmt::format("`{}` is an SVG diagram: --output does not apply", view.name),
+    context.usage_error(fmt::format("`{}` is {}: --output does not apply", view.name,
+                                    view.name == std::string_view(kPage) ? "a web page" : "an SVG diagram"),
                         {"to write it to a file: -f FILE"});
     return false;
   }
@@ -251,6 +255,7 @@ Command show_command() {
       {"weft show bom cluster.yaml --prices prices.yaml", "Bill of materials with prices and lead times"},
       {"weft show effective cluster.yaml | less", "The cluster file with all defaults filled in"},
       {"weft show svg-racks cluster.yaml -f racks.svg", "A diagram of the racks"},
+      {"weft show page cluster.yaml -f cluster.html", "All diagrams as a web page, with zoom and search"},
       {"weft show nodes cluster.yaml -o json | jq -r '.nodes[].host'", "Host names for a script"},
   };
   Argument view = {

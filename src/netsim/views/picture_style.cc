@@ -29,7 +29,9 @@ std::string heat_color(double share) {
   return fmt::format("#{:02x}{:02x}{:02x}", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
 }
 
-std::string_view heat_ink(double share) { return share > 0.62 ? "#ffffff" : kPictureInk; }
+// Black and white have the same contrast of 4.6 to the color between them. Not kPictureInk, which turns light where the
+// reader prefers a dark theme: the cell keeps its color.
+std::string_view heat_ink(double share) { return share > 0.714 ? "#ffffff" : "#000000"; }
 
 TimeAxis time_axis(SimTime end) {
   TimeAxis axis;

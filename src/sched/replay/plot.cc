@@ -58,13 +58,17 @@ Axis linear_axis(double high, std::string title, int most) {
   return axis;
 }
 
-Axis time_axis(const ReplayReport& report) {
+Axis time_axis(const ReplayReport& report, const Box& box) {
   double seconds = 1;
   for (const ReplayRun& run : report.runs) seconds = std::max(seconds, seconds_of(run.result.end - run.result.begin));
   const bool days = seconds > 3 * 86'400;
   const bool hours = !days && seconds > 3 * 3600;
   const double unit = days ? 86'400 : hours ? 3600 : 60;
-  Axis axis = linear_axis(seconds / unit, days ? "time (days)" : hours ? "time (hours)" : "time (minutes)", 12);
+  Axis axis = linear_axis(seconds / unit,
+                          days    ? "time (days)"
+                          : hours ? "time (hours)"
+                                  : "time (minutes)",
+                          box.width > 800 ? 12 : 6);
   axis.high = seconds / unit;
   axis.ticks.erase(
       std::remove_if(axis.ticks.begin(), axis.ticks.end(), [&](const auto& tick) { return tick.first > axis.high; }),
@@ -76,10 +80,11 @@ Axis time_axis(const ReplayReport& report) {
 
 class Frame {
  public:
-  Frame(Svg& svg, const Box& box, std::string_view title, Axis x, Axis y, const ReplayReport& report)
+  // Without a legend if `legend` is null: a page has one for all plots.
+  Frame(Svg& svg, const Box& box, std::string_view title, Axis x, Axis y, const ReplayReport* legend)
       : svg_(svg), x_(std::move(x)), y_(std::move(y)), area_{box.x + 66, box.y + 34, box.width - 84, box.height - 84} {
     svg_.text({box.x, box.y + 16}, title, {15, kInk, Anchor::start, true, 0});
-    legend(box, report);
+    if (legend != nullptr) draw_legend(box, *legend);
     for (const auto& [value, name] : y_.ticks) {
       const double down = at(x_.low, value).y;
       svg_.line({area_.x, down}, {area_.right(), down}, {"none", kGrid, 1, 1, "", 0});
@@ -105,7 +110,7 @@ class Frame {
   }
 
  private:
-  void legend(const Box& box, const ReplayReport& report) {
+  void draw_legend(const Box& box, const ReplayReport& report) {
     double right = box.right() - 18;
     for (std::size_t i = report.runs.size(); i-- > 0;) {
       const std::string& name = report.runs[i].metrics.policy;
@@ -172,26 +177,27 @@ Axis wait_axis(const ReplayReport& report, std::string title) {
 
 }  // namespace
 
-void draw_utilization(Svg& svg, const Box& box, const ReplayReport& report) {
+void draw_utilization(Svg& svg, const Box& box, const ReplayReport& report, bool legend) {
   Axis y = linear_axis(100, "GPUs in use (% of those up)", 5);
-  Frame frame(svg, box, "Utilization", time_axis(report), std::move(y), report);
+  Frame frame(svg, box, "Utilization", time_axis(report, box), std::move(y), legend ? &report : nullptr);
   over_time(frame, report, [](const Sample& sample) {
     return sample.up_gpu_milli > 0 ? 100.0 * real(sample.used_gpu_milli) / real(sample.up_gpu_milli) : 0.0;
   });
 }
 
-void draw_waiting(Svg& svg, const Box& box, const ReplayReport& report) {
+void draw_waiting(Svg& svg, const Box& box, const ReplayReport& report, bool legend) {
   double most = 1;
   for (const ReplayRun& run : report.runs) {
     for (const Sample& sample : run.result.samples) most = std::max(most, real(sample.waiting_gpu_milli) / 1000.0);
   }
-  Frame frame(svg, box, "GPUs that waiting jobs request", time_axis(report), linear_axis(most, "GPUs", 5), report);
+  Frame frame(svg, box, "GPUs that waiting jobs request", time_axis(report, box), linear_axis(most, "GPUs", 5),
+              legend ? &report : nullptr);
   over_time(frame, report, [](const Sample& sample) { return real(sample.waiting_gpu_milli) / 1000.0; });
 }
 
-void draw_wait_distribution(Svg& svg, const Box& box, const ReplayReport& report) {
+void draw_wait_distribution(Svg& svg, const Box& box, const ReplayReport& report, bool legend) {
   Frame frame(svg, box, "Share of jobs by wait", wait_axis(report, "wait of at most (logarithmic)"),
-              linear_axis(100, "jobs (%)", 5), report);
+              linear_axis(100, "jobs (%)", 5), legend ? &report : nullptr);
   for (std::size_t policy = 0; policy < report.runs.size(); ++policy) {
     std::vector<double> waits;
     for (const JobOutcome& outcome : report.runs[policy].result.jobs) {
@@ -212,7 +218,7 @@ void draw_wait_distribution(Svg& svg, const Box& box, const ReplayReport& report
   }
 }
 
-void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report) {
+void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report, bool legend) {
   std::vector<std::string> classes;
   for (const std::string_view name : kSizeNames) {
     for (const ReplayRun& run : report.runs) {
@@ -226,7 +232,8 @@ void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report) {
   x.high = std::max(1.0, real(classes.size()));
   x.title = "GPUs that the job requests";
   for (std::size_t i = 0; i < classes.size(); ++i) x.ticks.emplace_back(real(i) + 0.5, classes[i]);
-  Frame frame(svg, box, "Mean wait by size", std::move(x), wait_axis(report, "mean wait (logarithmic)"), report);
+  Frame frame(svg, box, "Mean wait by size", std::move(x), wait_axis(report, "mean wait (logarithmic)"),
+              legend ? &report : nullptr);
   const double bar = 0.8 / std::max(1.0, real(report.runs.size()));
   for (std::size_t i = 0; i < classes.size(); ++i) {
     for (std::size_t policy = 0; policy < report.runs.size(); ++policy) {
@@ -245,6 +252,34 @@ void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report) {
   }
 }
 
+std::vector<std::string> replay_plots(const ReplayReport& report) {
+  constexpr double kWidth = 460;
+  constexpr double kHeight = 300;
+  std::vector<std::string> plots;
+  struct Plot {
+    void (*draw)(Svg&, const Box&, const ReplayReport&, bool);
+    std::string_view title;
+  };
+  constexpr std::array<Plot, 4> kPlots = {Plot{draw_utilization, "Utilization"}, Plot{draw_waiting, "Waiting jobs"},
+                                          Plot{draw_wait_distribution, "Share of jobs by wait"},
+                                          Plot{draw_wait_by_size, "Mean wait by size"}};
+  for (const auto& [draw, title] : kPlots) {
+    Svg svg;
+    draw(svg, {8, 4, kWidth - 8, kHeight - 8}, report, false);
+    plots.push_back(svg.finish(kWidth, kHeight, title));
+  }
+  return plots;
+}
+
+std::string line_sample(std::size_t policy) {
+  const std::string_view dash = kDashes[policy % kDashes.size()];
+  return fmt::format(
+      "<svg class=\"weft-picture\" width=\"34\" height=\"10\" viewBox=\"0 0 34 10\" aria-hidden=\"true\"><line "
+      "x1=\"1\" "
+      "y1=\"5\" x2=\"33\" y2=\"5\" stroke=\"{}\" stroke-width=\"2.5\"{}/></svg>",
+      kColors[policy % kColors.size()], dash.empty() ? std::string() : fmt::format(" stroke-dasharray=\"{}\"", dash));
+}
+
 std::string replay_picture(const ReplayReport& report) {
   constexpr double kWidth = 1160;
   constexpr double kHeight = 300;
@@ -252,12 +287,12 @@ std::string replay_picture(const ReplayReport& report) {
   Svg svg;
   double y = kMargin;
   for (const auto draw : {draw_utilization, draw_waiting}) {
-    draw(svg, {kMargin, y, kWidth, kHeight}, report);
+    draw(svg, {kMargin, y, kWidth, kHeight}, report, true);
     y += kHeight + kMargin;
   }
   const double half = (kWidth - kMargin) / 2;
-  draw_wait_distribution(svg, {kMargin, y, half, kHeight + 40}, report);
-  draw_wait_by_size(svg, {kMargin + half + kMargin, y, half, kHeight + 40}, report);
+  draw_wait_distribution(svg, {kMargin, y, half, kHeight + 40}, report, true);
+  draw_wait_by_size(svg, {kMargin + half + kMargin, y, half, kHeight + 40}, report, true);
   y += kHeight + 40 + kMargin;
   return svg.finish(kWidth + 2 * kMargin, y, fmt::format("Replay of {} on {}", report.trace, report.machine));
 }

@@ -11,10 +11,15 @@
 namespace weft::sched {
 
 // Each draws into `svg` inside `box`, title included.
-void draw_utilization(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
-void draw_waiting(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
-void draw_wait_distribution(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
-void draw_wait_by_size(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
+void draw_utilization(picture::Svg& svg, const picture::Box& box, const ReplayReport& report, bool legend);
+void draw_waiting(picture::Svg& svg, const picture::Box& box, const ReplayReport& report, bool legend);
+void draw_wait_distribution(picture::Svg& svg, const picture::Box& box, const ReplayReport& report, bool legend);
+void draw_wait_by_size(picture::Svg& svg, const picture::Box& box, const ReplayReport& report, bool legend);
+
+// Each as an image of its own that is readable on a narrow screen, without a legend.
+[[nodiscard]] std::vector<std::string> replay_plots(const ReplayReport& report);
+// The line that the plots draw for a run, as an inline image for a legend.
+[[nodiscard]] std::string line_sample(std::size_t policy);
 
 // All of them in one image.
 [[nodiscard]] std::string replay_picture(const ReplayReport& report);

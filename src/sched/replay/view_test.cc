@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sched/machine/plain_machine.h"
+#include "sched/replay/choice.h"
 #include "sched/replay/page.h"
 #include "sched/replay/plot.h"
 #include "sched/replay/policies.h"
@@ -127,6 +128,60 @@ TEST(ReplayPage, EscapesNamesAndHasAllPlots) {
     EXPECT_THAT(page, HasSubstr(title));
   }
   EXPECT_EQ(page.find("<?xml"), std::string::npos);
+}
+
+// Figures by hand: `quick` makes most jobs wait less, at the cost of the big ones, and repeats work.
+ReplayReport two_policies() {
+  ReplayReport report;
+  report.runs.resize(2);
+  ReplayMetrics& slow = report.runs[0].metrics;
+  ReplayMetrics& quick = report.runs[1].metrics;
+  slow.policy = "slow";
+  slow.all.mean = 7200;
+  slow.all.p99 = slow.all.longest = 36'000;
+  slow.utilization_arriving = 0.90;
+  slow.used_gpu_hours = quick.used_gpu_hours = 1000;
+  slow.by_size = {{"1 GPU", 90, 0, 3600}, {"9-64 GPUs", 10, 0, 18'000}};
+  quick = slow;
+  quick.policy = "quick";
+  quick.all.mean = 3600;
+  quick.utilization_arriving = 0.895;
+  quick.by_size = {{"1 GPU", 90, 0, 600}, {"9-64 GPUs", 10, 0, 36'000}};
+  quick.preemptions = 12;
+  quick.lost_gpu_hours = 50;
+  return report;
+}
+
+TEST(ReplayChoice, SaysWhoWinsAndWhoPays) {
+  const ReplayReport report = two_policies();
+  const std::vector<PolicyChoice> choices = policy_choices(report);
+  ASSERT_EQ(choices.size(), 2U);
+  EXPECT_THAT(choices[1].wins, ::testing::ElementsAre("mean wait: 60.0 min (slow 2.0 h)",
+                                                      "mean wait of jobs of 1 GPU: 10.0 min (slow 60.0 min)"));
+  EXPECT_THAT(choices[1].pays, ::testing::ElementsAre(
+                                   "work repeated, as a share of the GPU-hours used: 5.0 % instead of 0.0 % under slow",
+                                   "mean wait of jobs of 9-64 GPUs: 10.0 h instead of 5.0 h under slow",
+                                   "12 preemptions, with 50 GPU-hours of work repeated"));
+  EXPECT_THAT(choices[0].pays, ::testing::Contains("mean wait: 2.0 h instead of 60.0 min under quick"));
+  // Half a point of utilization does not count.
+  const std::string summary = choice_summary(report);
+  EXPECT_THAT(summary, HasSubstr("Under quick jobs wait 60.0 min on average; slow 2.0 h."));
+  EXPECT_THAT(summary, HasSubstr("utilization while jobs arrive (90.0 %)"));
+  EXPECT_THAT(replay_page(report), HasSubstr("Which policy"));
+}
+
+TEST(ReplayChoice, EqualFiguresFavorNone) {
+  ReplayReport report = two_policies();
+  report.runs[1].metrics = report.runs[0].metrics;
+  report.runs[1].metrics.policy = "same";
+  for (const PolicyChoice& choice : policy_choices(report)) {
+    EXPECT_TRUE(choice.wins.empty());
+    EXPECT_TRUE(choice.pays.empty());
+  }
+  EXPECT_THAT(choice_summary(report), HasSubstr("equally long under all policies"));
+  report.runs.resize(1);
+  EXPECT_TRUE(policy_choices(report).empty());
+  EXPECT_THAT(replay_page(report), Not(HasSubstr("Which policy")));
 }
 
 TEST(ReplayPage, EmptyReplayHasPlots) {

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
 #include <variant>
 
 #include "base/asset.h"
-#include "base/hash.h"
 #include "base/human_format.h"
 #include "base/svg.h"
 #include "base/text.h"
+#include "html/page.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/view.h"
@@ -82,11 +81,17 @@ std::string heat_maps(const LifeResult& life) {
     }
     bytes += heat.svg.size();
     out += fmt::format(
-        "<figure class=\"paper\"><figcaption>{} fabric</figcaption><div class=\"scroll\" tabindex=\"0\" "
-        "role=\"region\" aria-label=\"Heat map of the {} fabric\">",
+        "<figure class=\"heat\"><figcaption>{} fabric</figcaption><div class=\"zoom\" role=\"group\" tabindex=\"0\" "
+        "aria-label=\"Heat map of the {} fabric\">",
         title_of(heat.fabric), model::to_text(heat.fabric));
     out.append(heat.svg, start);
     out += "</div></figure>\n";
+  }
+  if (!out.empty()) {
+    out +=
+        "<p class=\"note\">Color and number: mean use of the link over the simulated time. To zoom: the buttons, two "
+        "fingers, Ctrl + wheel, or + and - once the map has the focus. Hold the pointer over a cell for its "
+        "link.</p>\n";
   }
   return out;
 }
@@ -97,26 +102,6 @@ namespace {
 
 using page::escaped;
 
-// RFC 4648, of 64 hexadecimal digits.
-std::string base64_of_hex(std::string_view hex) {
-  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto nibble = [](char c) { return static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10); };
-  std::string out;
-  std::uint32_t bits = 0;
-  std::uint32_t held = 0;
-  for (const char c : hex) {
-    bits = (bits << 4U) | nibble(c);
-    held += 4;
-    if (held < 6) continue;
-    held -= 6;
-    out += kDigits[(bits >> held) & 63U];
-    bits &= (1U << held) - 1U;
-  }
-  if (held > 0) out += kDigits[(bits << (6 - held)) & 63U];
-  while (out.size() % 4 != 0) out += '=';
-  return out;
-}
-
 class PageWriter {
  public:
   explicit PageWriter(const LifeResult& life) : life_(life), document_(life_document(life)) {}
@@ -124,7 +109,7 @@ class PageWriter {
   std::string write() {
     head();
     header();
-    section("states", "Five states", page::states_picture(life_) + page::state_events(life_));
+    section("states", "Five states", page::states_picture(life_) + page::search_box() + page::state_events(life_));
     section("step", "Where the time of a step goes", page::step_bar(life_.parts) + table("step_parts"));
     section("timeline", "One iteration", page::timeline_html(life_));
     section("heat", "Links of the fabrics", page::heat_maps(life_));
@@ -145,17 +130,8 @@ class PageWriter {
   }
 
   void head() {
-    add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{} on {}</title>\n<style>",
-        base64_of_hex(sha256(script_)), escaped(life_.job), escaped(life_.cluster));
-    // One style for light and dark, from 400 pixels of width on. Text has a contrast of at least 4.5 to its background
-    // (WCAG 2.1, 1.4.3). k0 to k11 are the parts of a step in order, k12 is free space.
-    out_ += '\n';
-    out_ += asset<"workload/life.css">();
-    out_ += "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#states\">Skip to the five states</a>\n";
+    out_ += html::page_head(frame_);
+    out_ += "<a class=\"skip\" href=\"#states\">Skip to the five states</a>\n";
   }
 
   void tile(std::string_view value, std::string_view title, std::string_view more) {
@@ -211,7 +187,7 @@ class PageWriter {
   // An empty section gets no heading.
   void section(std::string_view id, std::string_view title, const std::string& content) {
     if (content.empty()) return;
-    add("<section id=\"{0}\" aria-labeledby=\"h-{0}\">\n<h2 id=\"h-{0}\">{1}</h2>\n", id, title);
+    add("<section id=\"{0}\" aria-labelledby=\"h-{0}\">\n<h2 id=\"h-{0}\">{1}</h2>\n", id, title);
     out_ += content;
     out_ += "</section>\n";
   }
@@ -240,16 +216,15 @@ class PageWriter {
     section("assumptions", "Assumptions", list);
   }
 
-  void foot() {
-    out_ += "</main>\n<script>";
-    out_ += script_;
-    out_ += "</script>\n</body>\n</html>\n";
-  }
+  void foot() { out_ += "</main>\n" + html::page_foot(frame_); }
 
-  // The script draws the timeline and handles panning and zooming. Names reach the page only as canvas text or
-  // textContent. When done, it sets attributes on the root element: data-weft="ready", data-spans.
-  const std::string script_ = "\n" + std::string(asset<"workload/life.js">());
+  // zoom.js zooms the heat maps. life.js draws the timeline, searches events and operations and hands the trace over to
+  // Perfetto; names reach the page only as canvas text or textContent. When done, it sets attributes on the root
+  // element: data-weft="ready", data-spans.
+  const std::string script_ = std::string(asset<"base/zoom.js">()) + std::string(asset<"workload/life.js">());
   const LifeResult& life_;
+  const std::string title_ = fmt::format("{} on {}", life_.job, life_.cluster);
+  const html::PageFrame frame_{title_, asset<"workload/life.css">(), script_};
   Document document_;
   std::string out_;
 };

@@ -21,7 +21,11 @@ inline constexpr std::size_t kHeatBytes = 1U << 20;  // all heat maps together
 [[nodiscard]] std::string facts_html(const FactsSection& facts);
 
 [[nodiscard]] std::string states_picture(const LifeResult& life);
+[[nodiscard]] std::string search_box();
+// The events of each state, folded, each with what is known of it.
 [[nodiscard]] std::string state_events(const LifeResult& life);
+// JSON: {"name of an operation": [["what", "value"], ...]}, for the spans of the timeline.
+[[nodiscard]] std::string operations_json(const LifeResult& life);
 [[nodiscard]] std::string step_bar(const StepParts& parts);
 [[nodiscard]] std::string memory_bar(const MemoryUse& memory);
 [[nodiscard]] std::string tail_histogram(const Tail& tail);

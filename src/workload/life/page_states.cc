@@ -34,7 +34,7 @@ class StatesPicture {
 
   std::string draw() {
     add("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Five states on five networks\">"
-        "<svg class=\"pic states\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labeledby=\"st-t st-d\">"
+        "<svg class=\"pic states\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"st-t st-d\">"
         "<title id=\"st-t\">Use of each network in the five states</title><desc id=\"st-d\">{}</desc>\n"
         "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect class=\"d0\" width=\"6\" height=\"6\"/>"
@@ -142,13 +142,15 @@ class StatesPicture {
 
   void events(const LifeState& state, Medium medium, const picture::Box& box) {
     if (state.duration.count() <= 0) return;
-    for (const LifeEvent& event : state.events) {
+    for (std::size_t i = 0; i < state.events.size(); ++i) {
+      const LifeEvent& event = state.events[i];
       if (event.medium != medium) continue;
       const double from = std::clamp(share_of(event.start - state.start, state.duration), 0.0, 1.0);
       const double to = std::clamp(share_of(event.start + event.duration - state.start, state.duration), from, 1.0);
       const double width = std::max(2.0, (to - from) * box.width);
-      add("<rect class=\"event\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"><title>{}</title></rect>",
-          std::min(box.x + from * box.width, box.right() - width), box.y, width, kEvent,
+      add("<rect class=\"event\" data-event=\"e{}-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" "
+          "height=\"{}\"><title>{}</title></rect>",
+          state.number, i, std::min(box.x + from * box.width, box.right() - width), box.y, width, kEvent,
           escaped(fmt::format("{} ({}): {}", event.what, event.protocol, format_time(event.duration))));
     }
   }
@@ -160,24 +162,5 @@ class StatesPicture {
 }  // namespace
 
 std::string states_picture(const LifeResult& life) { return StatesPicture(life).draw(); }
-
-std::string state_events(const LifeResult& life) {
-  std::string out = "<div class=\"events\">\n";
-  for (const LifeState& state : life.states) {
-    out += fmt::format("<details open><summary><b>{}. {}</b> {}</summary>\n<ul>\n", state.number, escaped(state.name),
-                       format_time(state.duration));
-    for (const LifeEvent& event : state.events) {
-      out += fmt::format("<li><b>{}</b> <span class=\"tag\">{}</span> {}<br><small>{} from {}{}{}{}</small></li>\n",
-                         escaped(event.what), title_of(event.medium), escaped(event.protocol),
-                         format_time(event.duration), format_moment(event.start),
-                         event.bytes.count() > 0 ? ", " + format_bytes(event.bytes) : std::string(),
-                         event.detail.empty() ? "" : ": ", escaped(event.detail));
-    }
-    if (state.events.empty()) out += "<li>no events</li>\n";
-    out += "</ul></details>\n";
-  }
-  out += "</div>\n";
-  return out;
-}
 
 }  // namespace weft::workload::page

@@ -43,11 +43,46 @@ TEST(LifePage, IsSelfContained) {
   EXPECT_THAT(page, Not(HasSubstr("<link")));
   EXPECT_THAT(page, Not(HasSubstr("@import")));
   std::string rest = page;
-  for (const std::string& name : {std::string("http://www.w3.org/2000/svg")}) {
+  // A namespace, a page that the script opens when asked to, and the document that says how.
+  for (const std::string& name : {std::string("http://www.w3.org/2000/svg"),
+                                  std::string("https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui"),
+                                  std::string("https://ui.perfetto.dev")}) {
     for (std::size_t at = rest.find(name); at != std::string::npos; at = rest.find(name)) rest.erase(at, name.size());
   }
   EXPECT_THAT(rest, Not(HasSubstr("http:")));
   EXPECT_THAT(rest, Not(HasSubstr("https:")));
+}
+
+TEST(LifePage, EventsAreFoldedAndSayWhyTheyTakeSoLong) {
+  LifeResult life = sample::life();
+  CommunicationRow row;
+  row.what = "all-gather <of> weights";
+  row.medium = Medium::backend;
+  row.algorithm = "ring Simple";
+  row.calls = 5;
+  row.bytes = Bytes(2'000'000);
+  row.total = sample::ms(40);
+  row.exposed = sample::ms(4);
+  row.bus_bandwidth = 40e9;
+  row.slowdown = 1.5;
+  life.communication = {row};
+  LifeEvent event;
+  event.what = row.what;
+  event.protocol = "RoCEv2";
+  event.medium = Medium::backend;
+  event.duration = sample::ms(40);
+  event.bytes = Bytes(80'000'000);
+  for (LifeState& state : life.states) state.events.clear();
+  life.states[2].events = {event};
+  const std::string list = page::state_events(life);
+  EXPECT_THAT(list, Not(HasSubstr("<details open")));
+  EXPECT_THAT(list, HasSubstr("all-gather &lt;of&gt; weights"));
+  EXPECT_THAT(list, HasSubstr("80 MB by all servers, 2 GB/s on average"));  // in 40 ms
+  EXPECT_THAT(list, HasSubstr("5 per rank and step, 40 ms together, 10 MB per rank"));
+  EXPECT_THAT(list, HasSubstr("1.50 times the same call on an idle network"));
+  EXPECT_THAT(page::operations_json(life), HasSubstr("\"all-gather <of> weights\":[[\"Network\",\"Backend\"]"));
+  life.communication[0].slowdown = 1.01;
+  EXPECT_THAT(page::state_events(life), HasSubstr("as fast as on an idle network"));
 }
 
 TEST(LifePage, ContentSecurityPolicyHasTheScriptHash) {

@@ -13,6 +13,7 @@
 #include "base/human_format.h"
 #include "base/quoting.h"
 #include "base/text.h"
+#include "html/page.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/perfetto_lanes.h"
@@ -21,6 +22,31 @@
 namespace weft::workload::page {
 namespace {
 
+constexpr std::string_view kTools =
+    R"(<div class="tools" id="tl-tools" hidden><button type="button" data-do="in">Zoom in</button>
+<button type="button" data-do="out">Zoom out</button>
+<button type="button" data-do="left" aria-label="Earlier">&larr;</button>
+<button type="button" data-do="right" aria-label="Later">&rarr;</button>
+<button type="button" data-do="all">All</button>
+<small>drag to move, Ctrl + wheel or + and - to zoom, click on an operation or n and p for its details</small></div>
+<div id="tl" tabindex="0" role="application" aria-label="Timeline of one iteration; the table below has the same data">
+<canvas></canvas><div id="tip" role="status" hidden></div></div>
+<aside id="op" aria-label="Chosen operation" aria-live="polite" hidden></aside>
+<ul id="names" class="legend" aria-label="Operations by color" hidden></ul>
+<noscript><p class="note">The timeline needs JavaScript, which is disabled. The table has its figures.</p></noscript>
+)";
+// The page itself needs no network: only the button for it opens another site.
+constexpr std::string_view kPerfetto =
+    R"(<div class="tools" id="trace" hidden><button type="button" id="perfetto">Open in Perfetto</button>
+<button type="button" id="download">Download the trace (JSON)</button><output id="trace-state"></output></div>
+<details><summary>How to open the trace</summary><ol class="plain">
+<li><b>Open in Perfetto</b> opens ui.perfetto.dev in a new tab and hands over the spans of this page. The trace is not
+uploaded: Perfetto runs in the browser.</li>
+<li>Without a connection: download the trace, and open it where ui.perfetto.dev or a copy of it can be reached, with
+<b>Open trace file</b>. <code>chrome://tracing</code> reads it too.</li>
+<li>The trace of this page has the spans that are drawn here. <code>weft sim life ... --trace life.json</code> writes
+all of them, with the states before this iteration.</li></ol></details>
+)";
 constexpr std::size_t kCounters = 12;  // maximum drawn
 constexpr std::size_t kPoints = 1000;  // per counter
 
@@ -142,20 +168,6 @@ std::string counters_text(const Timeline& timeline) {
   return out;
 }
 
-// In JSON text '<' can only occur inside strings, where an escape is allowed.
-std::string safe_in_script(const std::string& json) {
-  std::string out;
-  out.reserve(json.size());
-  for (const char c : json) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 std::string tracks_table(const DrawnTimeline& drawn) {
   TableSection table;
   table.title = "Tracks of the timeline";
@@ -174,11 +186,11 @@ std::string notes_of(const DrawnTimeline& drawn) {
   if (drawn.resolution_ns > 0) {
     out += fmt::format(
         "<p class=\"note\">The iteration has {} spans; {} are drawn: adjacent spans that together take less than {} "
-        "are merged. The Perfetto trace has all of them.</p>\n",
+        "are merged. `--trace` writes all of them.</p>\n",
         group_digits(drawn.spans), group_digits(drawn.drawn), format_time(SimTime(drawn.resolution_ns * 1000)));
   }
   if (drawn.left_out > 0) {
-    out += fmt::format("<p class=\"note\">{} further tracks are not drawn; the Perfetto trace has them.</p>\n",
+    out += fmt::format("<p class=\"note\">{} further tracks are not drawn; `--trace` writes them.</p>\n",
                        group_digits(drawn.left_out));
   }
   return out;
@@ -238,25 +250,17 @@ DrawnTimeline drawn_timeline(const Timeline& timeline, std::size_t most, std::si
 std::string timeline_html(const LifeResult& life) {
   const DrawnTimeline drawn = drawn_timeline(life.timeline, kSpans, kTracks);
   if (drawn.tracks.empty()) return {};
-  std::string out = fmt::format(
-      "<p>{} from {} after submit.</p>\n<div class=\"tools\" hidden><button type=\"button\" data-do=\"in\">Zoom "
-      "in</button>"
-      "<button type=\"button\" data-do=\"out\">Zoom out</button><button type=\"button\" data-do=\"left\" "
-      "aria-label=\"Earlier\">&larr;</button>"
-      "<button type=\"button\" data-do=\"right\" aria-label=\"Later\">&rarr;</button><button type=\"button\" "
-      "data-do=\"all\">All</button>"
-      "<small>drag to move, Ctrl + wheel or + and - to zoom</small></div>\n"
-      "<div id=\"tl\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline of one iteration; the table below has "
-      "the "
-      "same data\">"
-      "<canvas></canvas><div id=\"tip\" role=\"status\" hidden></div></div>\n"
-      "<noscript><p class=\"note\">The timeline needs JavaScript, which is disabled. The table has its figures."
-      "</p></noscript>\n",
-      format_time(SimTime(drawn.length_ns * 1000)), format_moment(life.timeline.iteration_start));
+  std::string out = fmt::format("<p>{} from {} after submit.</p>\n", format_time(SimTime(drawn.length_ns * 1000)),
+                                format_moment(life.timeline.iteration_start));
+  out += kTools;
   out += notes_of(drawn);
+  out += kPerfetto;
   out += tracks_table(drawn);
   out += "<script type=\"application/json\" id=\"tl-data\">";
-  out += safe_in_script(data_text(drawn, life.timeline) + ",\"counters\":[" + counters_text(life.timeline) + "]}");
+  out += html::json_in_script(fmt::format("{},\"counters\":[{}],\"start\":{},\"title\":{},\"ops\":{}}}",
+                                          data_text(drawn, life.timeline), counters_text(life.timeline),
+                                          floor_ns(life.timeline.iteration_start),
+                                          json_quote(life.job + " on " + life.cluster), operations_json(life)));
   out += "</script>\n";
   return out;
 }
