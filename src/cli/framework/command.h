@@ -171,6 +171,7 @@ struct OptionSection {
 [[nodiscard]] Command oob_restore_command();
 [[nodiscard]] Command oob_rotate_command();
 [[nodiscard]] Command oob_journal_command();
+[[nodiscard]] Command oob_trust_command();
 [[nodiscard]] Command oob_operation_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();

@@ -70,7 +70,7 @@ constexpr CommandTable kTables[] = {
     {"oob", build<oob_sim_command, oob_status_command, oob_power_command, oob_device_commands, oob_console_command,
                   oob_backup_command, oob_drift_command, oob_restore_command>},
     {"rescue", build<rescue_command>},
-    {"oob", build<oob_rotate_command, oob_journal_command, oob_operation_command>},
+    {"oob", build<oob_rotate_command, oob_trust_command, oob_journal_command, oob_operation_command>},
     {"checklist", build<checklist_command>},
     {"catalog", build<catalog_commands>},
     {"schema", build<schema_command>},

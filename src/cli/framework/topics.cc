@@ -45,6 +45,9 @@ Topic environment() {
            {"WEFT_STATE",
             "folder of the journal, console logs and backups of the `oob` commands, unless --state is given; "
             "default: $XDG_STATE_HOME/weft or ~/.local/state/weft"},
+           {"WEFT_ANCHOR",
+            "file with a second record of where that journal ends, so that a journal that was cut is found; default: "
+            "the state folder's path with .anchor at its end"},
            {"WEFT_VAULT_COMMAND",
             "program, with arguments, that reads and writes credentials of the form vault:PATH; it finds PATH in "
             "WEFT_VAULT_PATH. Default: `vault kv get -field=document PATH`, read-only"},

@@ -33,7 +33,8 @@ bool read_advisories(Context& context, oob::AuditPolicy& policy, Exit& code) {
 
 Exit run_audit(Context& context) {
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  const std::unique_ptr<OobSetup> setup =
+      OobSetup::open(context, true, code, 0, context.arguments().has("try-defaults") ? OobUse::change : OobUse::read);
   if (setup == nullptr) return code;
   oob::AuditPolicy policy = oob::policy_of(setup->cluster());
   if (!read_advisories(context, policy, code)) return code;

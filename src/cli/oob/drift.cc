@@ -63,7 +63,7 @@ Document document_of(const std::vector<DriftResult>& results) {
 
 Exit run_drift(Context& context) {
   Exit code = Exit::ok;
-  const std::unique_ptr<SwitchSetup> setup = SwitchSetup::open(context, code);
+  const std::unique_ptr<SwitchSetup> setup = SwitchSetup::open(context, code, OobUse::read);
   if (setup == nullptr) return code;
   const oob::DriftRequest request{.offline = context.arguments().has("offline"),
                                   .rendered = context.arguments().value("rendered"),

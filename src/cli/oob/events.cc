@@ -38,7 +38,8 @@ Exit clear(Context& context, OobSetup& setup) {
 
 Exit run_events(Context& context) {
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  const std::unique_ptr<OobSetup> setup =
+      OobSetup::open(context, true, code, 0, context.arguments().has("clear") ? use_of(context) : OobUse::read);
   if (setup == nullptr) return code;
   const bool clearing = context.arguments().has("clear");
   if (clearing &&

@@ -17,6 +17,9 @@
 #include "cli/framework/option_reader.h"
 #include "model/yaml_file.h"
 #include "oob/bmc/connector.h"
+#include "oob/durable/core_dumps.h"
+#include "oob/durable/permissions.h"
+#include "oob/redfish/trusted_file.h"
 
 namespace weft::cli {
 namespace {
@@ -126,6 +129,14 @@ std::string user_at_host(const Io& io) {
 
 std::string oob_journal_path(const std::string& state) { return state + "/journal.ndjson"; }
 
+std::string oob_anchor_path(const Io& io, const std::string& state) {
+  if (std::string given = io.environment("WEFT_ANCHOR"); !given.empty()) return given;
+  const std::size_t end = state.find_last_not_of('/');
+  return end == std::string::npos ? std::string() : state.substr(0, end + 1) + ".anchor";
+}
+
+OobUse use_of(const Context& context) { return context.arguments().has("dry-run") ? OobUse::read : OobUse::change; }
+
 std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -189,6 +200,7 @@ Argument oob_hosts_argument() {
 }
 
 OobSetup::~OobSetup() {
+  progress_.reset();
   fleet_.reset();
   journal_.reset();
   if (syslog_ != nullptr) {
@@ -197,12 +209,15 @@ OobSetup::~OobSetup() {
   }
 }
 
-std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credentials, Exit& code, std::size_t first) {
+std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credentials, Exit& code, std::size_t first,
+                                         OobUse use) {
+  oob::forbid_core_dumps();
   std::unique_ptr<OobSetup> setup(new OobSetup());
   setup->first_ = first;
   setup->arguments_ = &context.arguments();
+  setup->context_ = &context;
   if (!setup->open_inventory(context, code) || !setup->choose(context, code)) return nullptr;
-  if (needs_credentials && !setup->open_fleet(context, code)) return nullptr;
+  if (needs_credentials && !setup->open_fleet(context, code, use)) return nullptr;
   return setup;
 }
 
@@ -259,8 +274,35 @@ bool OobSetup::adjust_endpoints(Context& context, Exit& code) {
   return true;
 }
 
-bool OobSetup::open_fleet(Context& context, Exit& code) {
-  if (!adjust_endpoints(context, code)) return false;
+// Others who may write to the state folder could add a certificate, or forge the journal.
+bool OobSetup::apply_trusted(Context& context, Exit& code, OobUse use) {
+  state_ = oob_state_folder(context);
+  if (const Status own = oob::check_only_owner_writes(state_); !own.ok()) {
+    code = context.failed(own.error());
+    return false;
+  }
+  const Result<std::vector<oob::TrustedCertificate>> trusted = oob::read_trusted(oob::trusted_file(state_));
+  if (!trusted.ok()) {
+    // Without them, BMCs that they are for are not trusted, which is safe as long as certificates are verified.
+    if (use == OobUse::read && !context.arguments().has("insecure") && ::access(state_.c_str(), X_OK) != 0) {
+      context.note(fmt::format("accepted certificates cannot be read: {}", trusted.error().text()));
+      return true;
+    }
+    if (::access(state_.c_str(), X_OK) != 0)
+      return go_on_without_journal(context, code, OobUse::change, trusted.error());
+    code = context.failed(trusted.error());
+    return false;
+  }
+  inventory_.adjust([&](oob::Endpoint& endpoint) {
+    if (endpoint.protocol != oob::Protocol::redfish) return;
+    if (const oob::TrustedCertificate* found = oob::find_trusted(*trusted, endpoint); found != nullptr)
+      endpoint.tls.fingerprint = found->fingerprint;
+  });
+  return true;
+}
+
+bool OobSetup::open_fleet(Context& context, Exit& code, OobUse use) {
+  if (!adjust_endpoints(context, code) || !apply_trusted(context, code, use)) return false;
   const model::OobSpec& spec = *cluster().spec().fabrics->oob;
   std::string reference = context.arguments().value("credentials");
   if (reference.empty() && spec.credentials.has_value()) reference = *spec.credentials;
@@ -276,15 +318,52 @@ bool OobSetup::open_fleet(Context& context, Exit& code) {
     return false;
   }
   credentials_ = std::move(store).value();
-  if (!open_journal(context, code)) return false;
+  if (!open_journal(context, code, use)) return false;
   connector_ = oob::network_connector(clock_);
-  fleet_ = std::make_unique<oob::Fleet>(oob::Fleet{inventory_, *connector_, *credentials_, clock_, *journal_, width_});
+  fleet_ = std::make_unique<oob::Fleet>(
+      oob::Fleet{inventory_, *connector_, *credentials_, clock_, *journal_, width_,
+                 [this](std::uint32_t finished, std::uint32_t total) { show_progress(finished, total); }});
   listen_for_signals();
   return true;
 }
 
-bool OobSetup::open_journal(Context& context, Exit& code) {
+void OobSetup::show_progress(std::uint32_t finished, std::uint32_t total) {
+  constexpr std::uint32_t kSteps = 64;
+  if (finished == total) {
+    progress_.reset();
+    return;
+  }
+  if (progress_ == nullptr) progress_ = std::make_unique<OobProgress>(*context_);
+  if (finished % std::max(total / kSteps, 1U) == 0)
+    progress_->show(fmt::format("{} of {} device{}", finished, total, total == 1 ? "" : "s"));
+}
+
+bool OobSetup::go_on_without_journal(Context& context, Exit& code, OobUse use, const Error& why) {
+  if (use == OobUse::read) {
+    journal_ = oob::open_journal_read_only(oob_journal_path(state_));
+    syslog_.reset();  // it reads the journal
+    context.note(fmt::format("this command is not journaled: {}", why.text()));
+    return true;
+  }
+  if (why.code == ErrorCode::conflict || why.code == ErrorCode::invalid_input) {
+    code = context.failed(why);
+  } else {
+    code = context.failed({ErrorCode::refused,
+                           fmt::format("{}; nothing was sent, since it could not be journaled: give another state "
+                                       "folder with --state DIR or WEFT_STATE",
+                                       why.message),
+                           why.where});
+  }
+  return false;
+}
+
+bool OobSetup::open_journal(Context& context, Exit& code, OobUse use) {
+  constexpr std::uint64_t kReserve = 64U << 10U;  // entries of a few hundred operations on one device
   state_ = oob_state_folder(context);
+  if (const Status own = oob::check_only_owner_writes(state_); !own.ok()) {
+    code = context.failed(own.error());
+    return false;
+  }
   const Result<std::string> actor = journal_actor(context.io(), oob_journal_path(state_));
   if (!actor.ok()) {
     code = context.failed(actor.error());
@@ -292,21 +371,20 @@ bool OobSetup::open_journal(Context& context, Exit& code) {
   }
   who_ = *actor;
   if (!open_syslog(context, code)) return false;
+  const auto wake = [this](const oob::JournalEntry& /*entry*/) {
+    if (syslog_ != nullptr) syslog_->wake();
+  };
   Result<std::unique_ptr<oob::Journal>> journal =
-      oob::open_journal(oob_journal_path(state_), who_, clock_, [this](const oob::JournalEntry& /*entry*/) {
-        if (syslog_ != nullptr) syslog_->wake();
-      });
-  if (!journal.ok()) {
-    code = context.failed(journal.error());
-    return false;
-  }
+      oob::open_journal(oob_journal_path(state_), who_, clock_, wake, oob_anchor_path(context.io(), state_));
+  if (!journal.ok()) return go_on_without_journal(context, code, use, journal.error());
+  if (const Status space = (*journal)->reserve(kReserve); !space.ok())
+    return go_on_without_journal(context, code, use, space.error());
   journal_ = std::move(journal).value();
   return true;
 }
 
 // The journal is the record; the log server has a copy of it.
 bool OobSetup::open_syslog(Context& context, Exit& code) {
-  context_ = &context;
   const model::OobSpec& spec = *cluster().spec().fabrics->oob;
   std::string text = context.arguments().value("syslog");
   if (text.empty() && spec.syslog.has_value()) text = *spec.syslog;
@@ -331,10 +409,14 @@ void OobSetup::listen_for_signals() {
   (void)std::signal(SIGPIPE, SIG_IGN);
 }
 
-bool OobSetup::open_journal_alone(Context& context, Exit& code) {
-  if (!open_journal(context, code)) return false;
+bool OobSetup::open_journal_alone(Context& context, Exit& code, OobUse use) {
+  if (!open_journal(context, code, use)) return false;
   listen_for_signals();
   return true;
+}
+
+bool OobSetup::open_without_credentials(Context& context, Exit& code, OobUse use) {
+  return adjust_endpoints(context, code) && apply_trusted(context, code, use) && open_journal_alone(context, code, use);
 }
 
 ActionTerms OobSetup::terms() const {

@@ -11,6 +11,7 @@
 
 #include "cli/framework/context.h"
 #include "cli/framework/stop_signals.h"
+#include "cli/oob/progress.h"
 #include "oob/bmc/fleet.h"
 #include "oob/journal/syslog.h"
 
@@ -30,6 +31,15 @@ namespace weft::cli {
 // The journal in that folder.
 [[nodiscard]] std::string oob_journal_path(const std::string& state);
 
+// The second record of the journal's end (journal/anchor.h): $WEFT_ANCHOR or STATE.anchor.
+[[nodiscard]] std::string oob_anchor_path(const Io& io, const std::string& state);
+
+// What a state folder that cannot be written means: a command that only reads goes on with a warning; one that changes
+// something is refused before anything is sent, since its journal could not be written.
+enum class OobUse : std::uint8_t { read, change };
+// Of a command that changes something unless it has --dry-run.
+[[nodiscard]] OobUse use_of(const Context& context);
+
 // Whether the operator confirmed, and why.
 struct ActionTerms {
   bool dry_run = false;
@@ -43,10 +53,14 @@ class OobSetup {
   // CLUSTER and HOSTS are the arguments from `first` on. Null after an error was reported; `code` is then the exit
   // code. `needs_credentials`: also open the provider, the journal and the connector.
   [[nodiscard]] static std::unique_ptr<OobSetup> open(Context& context, bool needs_credentials, Exit& code,
-                                                      std::size_t first = 0);
-  // For commands that need the journal and the state folder, but no BMC: after open() without credentials. False after
-  // an error was reported.
-  [[nodiscard]] bool open_journal_alone(Context& context, Exit& code);
+                                                      std::size_t first = 0, OobUse use = OobUse::change);
+  // For commands that need the journal and the state folder, but no login to a BMC: after open() without credentials.
+  // False after an error was reported.
+  [[nodiscard]] bool open_journal_alone(Context& context, Exit& code, OobUse use = OobUse::change);
+  // The same, with the options for connections and the accepted certificates.
+  [[nodiscard]] bool open_without_credentials(Context& context, Exit& code, OobUse use);
+  // Shows how many of the devices are finished; from one thread at a time.
+  void show_progress(std::uint32_t finished, std::uint32_t total);
   ~OobSetup();
   OobSetup(const OobSetup&) = delete;
   OobSetup& operator=(const OobSetup&) = delete;
@@ -79,8 +93,10 @@ class OobSetup {
   [[nodiscard]] bool open_inventory(Context& context, Exit& code);
   [[nodiscard]] bool choose(Context& context, Exit& code);
   [[nodiscard]] bool adjust_endpoints(Context& context, Exit& code);
-  [[nodiscard]] bool open_fleet(Context& context, Exit& code);
-  [[nodiscard]] bool open_journal(Context& context, Exit& code);
+  [[nodiscard]] bool apply_trusted(Context& context, Exit& code, OobUse use);
+  [[nodiscard]] bool open_fleet(Context& context, Exit& code, OobUse use);
+  [[nodiscard]] bool open_journal(Context& context, Exit& code, OobUse use);
+  [[nodiscard]] bool go_on_without_journal(Context& context, Exit& code, OobUse use, const Error& why);
   [[nodiscard]] bool open_syslog(Context& context, Exit& code);
   void listen_for_signals();
 
@@ -101,6 +117,7 @@ class OobSetup {
   Context* context_ = nullptr;
   std::unique_ptr<oob::Journal> journal_;
   std::unique_ptr<oob::Fleet> fleet_;
+  std::unique_ptr<OobProgress> progress_;
   const Arguments* arguments_ = nullptr;
 };
 

@@ -12,7 +12,7 @@ namespace {
 Exit run_inventory(Context& context) {
   Exit code = Exit::ok;
   const bool probe = context.arguments().has("probe");
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, probe, code);
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, probe, code, 0, OobUse::read);
   if (setup == nullptr) return code;
   if (!probe) return context.deliver(oob::inventory_document(setup->inventory(), setup->chosen()));
   const std::vector<std::uint32_t> targets = select_with_bmc(context, *setup);

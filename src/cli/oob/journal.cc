@@ -19,8 +19,19 @@ namespace {
 constexpr std::int64_t kDefaultTail = 50;
 constexpr std::int64_t kMaxTail = 10'000'000;
 
-Exit verify(Context& context, const std::string& path) {
-  const Result<oob::JournalVerdict> verdict = oob::verify_journal(path, context.arguments().value("head"));
+std::string anchor_text(const std::string& path, const Result<std::optional<oob::AnchorPoint>>& anchor) {
+  if (!anchor.ok()) return anchor.error().text();
+  if (!anchor->has_value()) return fmt::format("none: {} does not exist or has no entry", path);
+  return fmt::format("entry {} in {}", (*anchor)->number, path);
+}
+
+Exit verify(Context& context, const std::string& state) {
+  const std::string path = oob_journal_path(state);
+  const std::string anchor_path = oob_anchor_path(context.io(), state);
+  // Before the journal, which commands that run meanwhile write first.
+  const Result<std::optional<oob::AnchorPoint>> anchor = oob::read_anchor(anchor_path);
+  const Result<oob::JournalVerdict> verdict =
+      oob::verify_journal(path, context.arguments().value("head"), anchor.ok() ? *anchor : std::nullopt);
   if (!verdict.ok()) return context.failed(verdict.error());
   Document document;
   document.kind = "journal";
@@ -31,7 +42,8 @@ Exit verify(Context& context, const std::string& path) {
                       {"holds", "Chain", Cell(holds, holds ? "intact" : "broken")},
                       {"entries", "Entries", verdict->entries},
                       {"head", "Hash of the last entry", verdict->head},
-                      {"torn_bytes", "Bytes of an incomplete line", verdict->torn}}};
+                      {"torn_bytes", "Bytes of an incomplete line", verdict->torn},
+                      {"anchor", "Anchor", anchor_text(anchor_path, anchor)}}};
   document.sections.emplace_back(std::move(facts));
   if (!holds) {
     TableSection table{"problems", "Problems", {{"problem", "Problem"}}, {}};
@@ -98,11 +110,11 @@ Exit run_journal(Context& context) {
   OptionReader reader(context.arguments());
   const std::int64_t tail = reader.integer("tail", 0, kMaxTail).value_or(kDefaultTail);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
-  const std::string path = oob_journal_path(oob_state_folder(context));
+  const std::string state = oob_state_folder(context);
   const bool verifies = context.arguments().has("verify") || context.arguments().has("head");
   // One operation is shown in full unless --tail limits it.
   const bool whole = context.arguments().has("operation") && !context.arguments().has("tail");
-  return verifies ? verify(context, path) : show(context, path, whole ? 0 : tail);
+  return verifies ? verify(context, state) : show(context, oob_journal_path(state), whole ? 0 : tail);
 }
 
 // --head implies --verify.
@@ -122,8 +134,10 @@ Command oob_journal_command() {
   command.description = {
       "A write-ahead journal: every action on a BMC is written before it is sent, and its outcome when it was "
       "verified. Each line contains the SHA-256 hash of the previous line, so any change, removal or insertion is "
-      "detected. Truncation at the end is not: keep the hash of the last line elsewhere (the log server has all lines) "
-      "and give it as --head.",
+      "detected. A journal that was cut at its end is detected by the anchor, a file next to the state folder with the "
+      "last entry's number and hash (or the file that WEFT_ANCHOR names). A user who may write to both can change "
+      "both: "
+      "the log server has all lines; give a hash from there as --head.",
       "The exit code is 1 if the hash chain is broken."};
   command.examples = {{"weft oob journal --tail 20", "The last twenty entries"},
                       {"weft oob journal --operation 4f1d9c0a77e2b6d3", "All entries of one operation"},

@@ -5,6 +5,7 @@
 
 #include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"
+#include "cli/oob/progress.h"
 #include "cli/oob/status.h"
 #include "cli/operate/oob_remote.h"
 #include "oob/power/report.h"
@@ -77,11 +78,9 @@ void watch(OobProgress& line, oob::PowerRequest& request) {
 
 // Reads only the journal: needs neither a cluster file nor credentials.
 Exit list_open(Context& context) {
-  oob::SystemClock clock;
-  const std::string path = oob_journal_path(oob_state_folder(context));
-  const Result<std::unique_ptr<oob::Journal>> journal = oob::open_journal(path, user_at_host(context.io()), clock);
-  if (!journal.ok()) return context.failed(journal.error());
-  const Result<std::vector<oob::OpenPower>> open = oob::open_power(**journal);
+  const std::unique_ptr<oob::Journal> journal =
+      oob::open_journal_read_only(oob_journal_path(oob_state_folder(context)));
+  const Result<std::vector<oob::OpenPower>> open = oob::open_power(*journal);
   if (!open.ok()) return context.failed(open.error());
   return context.deliver(oob::open_power_document(*open));
 }
@@ -111,7 +110,7 @@ Exit run_verb(Context& context, PowerVerb verb) {
   if (context.arguments().word(2).empty())
     return context.usage_error("missing HOSTS", {"name the hosts, or give all", usage_of(context.command())});
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 1);
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 1, use_of(context));
   if (setup == nullptr) return code;
   oob::PowerRequest request;
   request.verb = verb;

@@ -91,7 +91,7 @@ std::vector<std::uint32_t> chosen_targets(OobSetup& setup, bool resume) {
 
 Exit run_rotate(Context& context) {
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 0, use_of(context));
   if (setup == nullptr) return code;
   oob::RotateOptions options;
   options.resume = context.arguments().has("settle");

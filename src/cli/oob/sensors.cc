@@ -1,4 +1,9 @@
 // weft oob sensors: the sensors of a whole cluster in one table.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
 #include "cli/oob/device_commands.h"
 #include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
@@ -9,19 +14,26 @@ namespace {
 
 Exit run_sensors(Context& context) {
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 0, OobUse::read);
   if (setup == nullptr) return code;
   oob::SensorFleet fleet(setup->inventory());
   const std::vector<oob::Unreached> unreached = oob::ask_all(
       setup->fleet(), select_with_bmc(context, *setup),
-      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->sensors(); },
-      [&](std::uint32_t target, const std::vector<oob::SensorReading>& readings) { fleet.add(target, readings); });
+      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->all_sensors(); },
+      [&](std::uint32_t target, const oob::SensorReadings& sensors) {
+        fleet.add(target, sensors.readings);
+        fleet.add_unread(target, sensors.unread);
+      });
   const std::string kind = context.arguments().value("kind");
+  if (const std::vector<std::string> kinds = fleet.kinds();
+      !kind.empty() && !kinds.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+    context.note(fmt::format("no sensor is of the kind {}; there are: {}", in_backticks(kind), listed(kinds)));
   const bool bad = context.arguments().has("bad");
   const oob::SensorsReport report = is_for_machines(context.output_format())
                                         ? oob::sensor_rows(setup->inventory(), fleet, kind, bad, unreached)
                                         : oob::sensors_report(setup->inventory(), fleet, kind, bad, unreached);
-  return context.deliver(report.document, outcome_of(report.critical, unreached));
+  const Exit outcome = outcome_of(report.critical, unreached);
+  return context.deliver(report.document, outcome == Exit::ok && !fleet.unread().empty() ? Exit::partial : outcome);
 }
 
 }  // namespace
@@ -36,20 +48,21 @@ Command oob_sensors_command() {
       "highest, and machines in critical or warning state. Outliers are further than 3.5 robust standard deviations "
       "from the median (Iglewicz and Hoaglin, 1993): they show a failing fan or power supply before it reaches a "
       "limit.",
-      "json, yaml, ndjson and csv have one row per device and sensor. Exit code 1 if a sensor is critical."};
+      "json, yaml, ndjson and csv have one row per device and sensor. Exit code 1 if a sensor is critical, 3 if some "
+      "sensors could not be read; parts of a machine without readings are listed."};
   command.examples = {{"weft oob sensors pod16.yaml --kind temperature", "Temperatures of the whole cluster"},
                       {"weft oob sensors pod16.yaml rack:R01 --bad", "Problems in one rack"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
-  command.options =
-      joined({{.name = "kind",
-               .value = "KIND",
-               .help = "only sensors of this kind",
-               .choices = choices_named({"temperature", "fan", "voltage", "power", "current", "discrete"})},
-              {.name = "bad", .help = "only critical, warning and outlier sensors"},
-              output_option(),
-              file_option(),
-              catalog_option()},
-             oob_options());
+  command.options = joined(
+      {{.name = "kind",
+        .value = "KIND",
+        .help = "only sensors of this kind: temperature, fan, voltage, power, current, discrete, or another that "
+                "the BMC has, such as percent, energyjoules or frequency"},
+       {.name = "bad", .help = "only critical, warning and outlier sensors"},
+       output_option(),
+       file_option(),
+       catalog_option()},
+      oob_options());
   command.run = run_sensors;
   offer_on_server(command);
   return command;

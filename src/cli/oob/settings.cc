@@ -5,6 +5,7 @@
 #include "cli/framework/option_reader.h"
 #include "cli/oob/device_commands.h"
 #include "cli/operate/oob_remote.h"
+#include "oob/audit/http_probe.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/settings_run.h"
 
@@ -76,13 +77,19 @@ Exit run_settings(Context& context) {
   const oob::SettingsChange change = read_change(reader);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  const std::unique_ptr<OobSetup> setup =
+      OobSetup::open(context, true, code, 0, oob::is_nothing(change) ? OobUse::read : use_of(context));
   if (setup == nullptr) return code;
   if (!oob::is_nothing(change)) return change_them(context, *setup, change);
   oob::SettingsFleet fleet;
   const std::vector<oob::Unreached> unreached = oob::ask_all(
       setup->fleet(), select_with_bmc(context, *setup),
-      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->settings(); },
+      [&](oob::OpenBmc& open, std::uint32_t target) {
+        Result<oob::BmcSettings> settings = open.bmc->settings();
+        if (settings.ok() && settings->http == true)
+          settings->http_answer = oob::probe_http(setup->inventory().targets()[target].endpoint, settings->http_port);
+        return settings;
+      },
       [&](std::uint32_t target, oob::BmcSettings settings) { fleet.add(target, std::move(settings)); });
   return context.deliver(oob::settings_document(setup->inventory(), fleet, unreached), outcome_of(false, unreached));
 }

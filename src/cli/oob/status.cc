@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/oob/input.h"
+#include "cli/oob/progress.h"
 #include "cli/operate/oob_remote.h"
 #include "oob/power/status_sweep.h"
 
@@ -19,20 +20,6 @@ Exit run_status_on_server(Context& context) {
 }
 
 }  // namespace
-
-void OobProgress::show(const std::string& text) {
-  if (lines_ && text != last_) context_.note(text);
-  last_ = text;
-  if (!shown_) return;
-  const std::size_t blanks = drawn_ > text.size() ? drawn_ - text.size() : 0;
-  context_.io().write_err(fmt::format("\r{}{}", text, std::string(blanks, ' ')));
-  drawn_ = text.size();
-}
-
-void OobProgress::clear() {
-  if (drawn_ > 0) context_.io().write_err(fmt::format("\r{}\r", std::string(drawn_, ' ')));
-  drawn_ = 0;
-}
 
 Option oob_identity_option() {
   return {.name = "identity", .help = "also read vendor, model, serial number and firmware (implied by -o wide)"};
@@ -55,7 +42,7 @@ oob::StatusRows oob_rows(OutputFormat format) {
 
 Exit run_oob_status(Context& context, std::size_t first) {
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, first);
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, first, OobUse::read);
   if (setup == nullptr) return code;
   const OutputFormat format = context.output_format();
   oob::StatusOptions options;
@@ -64,6 +51,7 @@ Exit run_oob_status(Context& context, std::size_t first) {
   oob::StatusReport report;
   {
     OobProgress line(context);
+    line.show(fmt::format("queried 0 of {}", total));
     report = oob::sweep_status(setup->fleet(), setup->chosen(), options, [&](std::uint32_t finished) {
       if (finished % 16 == 0 || finished == total) line.show(fmt::format("queried {} of {}", finished, total));
     });

@@ -34,7 +34,7 @@ std::vector<Option> oob_switch_options() {
   return joined(std::move(options), own);
 }
 
-std::unique_ptr<SwitchSetup> SwitchSetup::open(Context& context, Exit& code) {
+std::unique_ptr<SwitchSetup> SwitchSetup::open(Context& context, Exit& code, OobUse use) {
   std::unique_ptr<SwitchSetup> setup(new SwitchSetup());
   setup->oob_ = OobSetup::open(context, false, code);
   if (setup->oob_ == nullptr) return nullptr;
@@ -60,7 +60,7 @@ std::unique_ptr<SwitchSetup> SwitchSetup::open(Context& context, Exit& code) {
     code = context.usage_error(transport.error().text());
     return nullptr;
   }
-  if (!oob.open_journal_alone(context, code)) return nullptr;
+  if (!oob.open_journal_alone(context, code, use)) return nullptr;
   setup->transport_ = std::move(transport).value();
   setup->store_ = std::make_unique<oob::ConfigStore>(oob.state() + "/switches", oob.who(), oob.clock());
   setup->fleet_ = std::make_unique<oob::SwitchFleet>(

@@ -17,7 +17,7 @@ namespace weft::cli {
 class SwitchSetup {
  public:
   // Null after an error was reported; `code` is then the exit code.
-  [[nodiscard]] static std::unique_ptr<SwitchSetup> open(Context& context, Exit& code);
+  [[nodiscard]] static std::unique_ptr<SwitchSetup> open(Context& context, Exit& code, OobUse use = OobUse::change);
 
   [[nodiscard]] OobSetup& oob() { return *oob_; }
   [[nodiscard]] oob::SwitchFleet& fleet() { return *fleet_; }

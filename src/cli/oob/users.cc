@@ -19,7 +19,8 @@ Exit disable(Context& context, OobSetup& setup, const std::string& name) {
 
 Exit run_users(Context& context) {
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  const std::unique_ptr<OobSetup> setup =
+      OobSetup::open(context, true, code, 0, context.arguments().has("disable") ? use_of(context) : OobUse::read);
   if (setup == nullptr) return code;
   if (context.arguments().has("disable")) return disable(context, *setup, context.arguments().value("disable"));
   oob::UserFleet fleet;

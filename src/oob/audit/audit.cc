@@ -16,6 +16,7 @@
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "oob/audit/default_logins.h"
+#include "oob/audit/http_probe.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/settings_run.h"
 
@@ -44,6 +45,8 @@ class Gatherer {
     if (open.ok()) {
       ask(*open->bmc, facts);
       open->bmc.reset();
+      if (probes_.http && facts.settings && facts.settings->http != false)
+        facts.settings->http_answer = probes_.http(device.endpoint, facts.settings->http_port);
     } else {
       facts.no_session = open.error();
     }
@@ -271,7 +274,7 @@ AuditProbes network_probes() {
             const std::uint16_t port = endpoint.protocol == Protocol::ipmi ? endpoint.real_port() : kIpmiPort;
             return probe_open_ipmi(endpoint.host, port, kProbeWait);
           },
-          probe_tls, source_address_toward};
+          probe_tls, source_address_toward, probe_http};
 }
 
 std::vector<DeviceFacts> gather_facts(const Fleet& fleet, std::span<const std::uint32_t> targets,
@@ -291,8 +294,7 @@ std::vector<DeviceFacts> gather_facts(const Fleet& fleet, std::span<const std::u
     allowed.try_defaults = begun.ok();  // no attempts without a journal entry
   }
   const Gatherer gatherer(fleet, allowed, probes, operation);
-  (void)fan_out(static_cast<std::uint32_t>(targets.size()), fleet.width, fleet.clock,
-                [&](std::uint32_t i) { facts[i] = gatherer.one(targets[i]); });
+  (void)fan_out_over(fleet, targets.size(), [&](std::uint32_t i) { facts[i] = gatherer.one(targets[i]); });
   if (allowed.try_defaults) {
     const auto open =
         std::count_if(facts.begin(), facts.end(), [](const DeviceFacts& one) { return one.open_to.has_value(); });

@@ -42,6 +42,7 @@ struct AuditProbes {
   std::function<Result<IpmiProbe>(const Endpoint&)> ipmi;
   std::function<Result<TlsFacts>(const Endpoint&)> tls;
   std::function<Result<Ipv4>(const std::string& host)> source;
+  std::function<HttpAnswer(const Endpoint&, std::uint16_t port)> http{};  // unset: not probed
 };
 [[nodiscard]] AuditProbes network_probes();
 

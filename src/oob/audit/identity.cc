@@ -192,6 +192,8 @@ Document probed_document(const Inventory& inventory, const model::Cluster& clust
                                    {"serial", "Serial"},
                                    {"firmware", "Firmware"}})
     table.columns.push_back({.key = key, .title = title});
+  table.columns.push_back({.key = "service_tag", .title = "Service tag", .wide = true});
+  table.columns.push_back({.key = "other_firmware", .title = "Other firmware", .wide = true});
   table.columns.push_back({.key = "bios", .title = "BIOS", .wide = true});
   table.columns.push_back({.key = "uuid", .title = "UUID", .wide = true});
   std::map<std::uint32_t, std::string> wrong;
@@ -200,7 +202,7 @@ Document probed_document(const Inventory& inventory, const model::Cluster& clust
     const auto found = identities.find(target);
     const BmcIdentity identity = found == identities.end() ? BmcIdentity{} : found->second;
     for (const std::string* text : {&identity.manufacturer, &identity.model, &identity.serial, &identity.firmware,
-                                    &identity.bios, &identity.uuid})
+                                    &identity.service_tag, &identity.other_firmware, &identity.bios, &identity.uuid})
       row.emplace_back(told(*text));
     table.rows.push_back(std::move(row));
     if (found == identities.end()) continue;

@@ -31,7 +31,10 @@ std::string host_part(std::string_view target) {
 // For a BMC that refused before it saw the credentials.
 std::string remedy_of(const Error& refusal) {
   const std::string_view cause = cause_text(refusal);
-  if (cause == kNotTrusted) return "compare its key at the machine, then set `ca` or `pin` in the endpoints file";
+  if (cause == kNotTrusted)
+    return "compare its fingerprint at the machine, then run `weft oob trust`, or set `ca` in the endpoints file";
+  if (cause == kCertificateChanged)
+    return "compare its fingerprint at the machine, then run `weft oob trust --replace`";
   if (cause == kNoCipherSuite) return "set `ciphers` in the endpoints file to suites that it offers";
   if (cause == kRedirected) return "set `host` and `port` in the endpoints file to where it redirects";
   return "update its firmware";
@@ -56,9 +59,9 @@ class Judge {
   }
 
  private:
-  void add(std::string_view id, std::string what, std::string fix) {
+  void add(std::string_view id, std::string what, std::string fix, std::optional<Severity> severity = std::nullopt) {
     const AuditRule& of = rule(id);
-    found_.push_back({&of, of.severity, std::move(what), std::move(fix)});
+    found_.push_back({&of, severity.value_or(of.severity), std::move(what), std::move(fix)});
   }
 
   void reach() {
@@ -144,15 +147,30 @@ class Judge {
 
   void transport() {
     if (device_.endpoint.protocol != Protocol::redfish) return;
-    if (!device_.endpoint.tls.verify)
+    if (!device_.endpoint.tls.verify && device_.endpoint.tls.fingerprint.empty())
       add("OB028", "its certificate is not checked", "install a certificate; leave out --insecure and `verify: false`");
     if (!facts_.tls || facts_.tls->problems.empty()) return;
     add("OB041", fmt::format("its certificate {}", fmt::join(facts_.tls->problems, ", ")),
-        "install a certificate of your own authority, or pin its key in the endpoints file");
+        "install a certificate of your own authority, or accept this one with `weft oob trust`");
+  }
+
+  // By what it answers, if that is known: most BMCs with HTTP enabled only redirect.
+  void plain_http(const BmcSettings& settings) {
+    const HttpAnswer answer =
+        settings.http_answer.value_or(settings.http == true ? HttpAnswer::plain : HttpAnswer::none);
+    const std::string fix = std::string(kSettings) + "--http off";
+    if (answer == HttpAnswer::plain) {
+      add("OB040", "serves plain HTTP without TLS", fix);
+    } else if (answer == HttpAnswer::redirect) {
+      add("OB040", "redirects plain HTTP to HTTPS", fix, Severity::note);
+    } else if (settings.http == true) {
+      add("OB040", fmt::format("has HTTP enabled, but nothing answers on port {}", settings.http_port), fix,
+          Severity::warning);
+    }
   }
 
   void settings(const BmcSettings& settings) {
-    if (settings.http == true) add("OB040", "serves plain HTTP without TLS", std::string(kSettings) + "--http off");
+    plain_http(settings);
     if (settings.host_interface == true)
       add("OB030", "lets the operating system of its server talk to it",
           "turn the host interface off in the BMC's own pages");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/socket.h"
+#include "lazy/curl.h"
 #include "lazy/ssl.h"
 #include "oob/redfish/trust.h"
 
@@ -24,11 +25,46 @@ struct FreeContext {
 struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
-Result<FileDescriptor> open_line(const Endpoint& endpoint, Deadline deadline) {
+// A connection for TLS; libcurl keeps the socket of one through a proxy.
+struct Line {
+  FileDescriptor own{};
+  std::shared_ptr<CURL> curl{};
+  int socket = -1;
+};
+
+Result<Line> open_proxied(const Endpoint& endpoint) {
+  load_curl();
+  Line line;
+  line.curl.reset(curl_easy_init(), [](CURL* easy) { curl_easy_cleanup(easy); });
+  if (line.curl == nullptr) return Error{ErrorCode::internal, "out of memory for a connection", endpoint.device};
+  const std::string url = "http://" + authority_of(endpoint);
+  curl_easy_setopt(line.curl.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(line.curl.get(), CURLOPT_CONNECT_ONLY, 1L);
+  curl_easy_setopt(line.curl.get(), CURLOPT_HTTPPROXYTUNNEL, 1L);
+  curl_easy_setopt(line.curl.get(), CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(line.curl.get(), CURLOPT_PROXY, endpoint.proxy.c_str());
+  curl_easy_setopt(line.curl.get(), CURLOPT_NOPROXY, "");
+  curl_easy_setopt(line.curl.get(), CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(std::max<std::int64_t>(endpoint.connect_limit.count() / 1'000'000, 1)));
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  const CURLcode code = curl_easy_perform(line.curl.get());
+  if (code == CURLE_OPERATION_TIMEDOUT) return Error{ErrorCode::timeout, "no connection in time", endpoint.device};
+  if (code != CURLE_OK || curl_easy_getinfo(line.curl.get(), CURLINFO_ACTIVESOCKET, &socket) != CURLE_OK)
+    return Error{ErrorCode::unavailable, "no connection through the proxy", endpoint.device};
+  line.socket = socket;
+  return line;
+}
+
+Result<Line> open_line(const Endpoint& endpoint, Deadline deadline) {
+  if (!endpoint.proxy.empty()) return open_proxied(endpoint);
   const Lookup found = look_up_host(endpoint.host, endpoint.real_port(), SOCK_STREAM);
   if (found.error != 0) return Error{ErrorCode::unavailable, "the host name does not resolve", endpoint.device};
   Connection made = connect_socket(*found.list, deadline);
-  if (made.ok()) return std::move(made.socket);
+  if (made.ok()) {
+    Line line{std::move(made.socket)};
+    line.socket = line.own.get();
+    return line;
+  }
   const bool no_socket = made.stopped == Connection::Step::socket;
   return Error{ErrorCode::unavailable, no_socket ? "no socket is left" : "no connection", endpoint.device};
 }
@@ -65,7 +101,7 @@ int note_problem(int good, X509_STORE_CTX* store) {
   return 1;  // continue: the handshake only collects problems
 }
 
-Status shake_hands(SSL* ssl, const FileDescriptor& line, Deadline deadline, const std::string& device) {
+Status shake_hands(SSL* ssl, int socket, Deadline deadline, const std::string& device) {
   for (;;) {
     ERR_clear_error();
     const int done = SSL_connect(ssl);
@@ -73,7 +109,7 @@ Status shake_hands(SSL* ssl, const FileDescriptor& line, Deadline deadline, cons
     const int why = SSL_get_error(ssl, done);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
       return Error{ErrorCode::refused, "no TLS version in common", device};
-    if (wait_until_ready(line.get(), why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline) != 0)
+    if (wait_until_ready(socket, why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline) != 0)
       return Error{ErrorCode::timeout, "no TLS handshake in time", device};
   }
 }
@@ -99,18 +135,25 @@ Result<TlsFacts> probe_tls(const Endpoint& endpoint) {
   const std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(context.get()));
   if (ssl == nullptr) return Error{ErrorCode::internal, "OpenSSL gives no session", {}};
   const auto after = [](Duration time) { return steady_clock::now() + std::chrono::nanoseconds(time.count()); };
-  const Result<FileDescriptor> line = open_line(endpoint, after(endpoint.connect_limit));
+  const Result<Line> line = open_line(endpoint, after(endpoint.connect_limit));
   if (!line.ok()) return line.error();
   TlsFacts facts;
   SSL_set_app_data(ssl.get(), &facts.problems);  // NOLINT: a macro of OpenSSL
   expect_name(ssl.get(), endpoint.host);
-  if (SSL_set_fd(ssl.get(), line->get()) != 1) return Error{ErrorCode::internal, "OpenSSL takes no socket", {}};
-  const Status shaken = shake_hands(ssl.get(), *line, after(endpoint.request_limit), endpoint.device);
+  if (SSL_set_fd(ssl.get(), line->socket) != 1) return Error{ErrorCode::internal, "OpenSSL takes no socket", {}};
+  const Status shaken = shake_hands(ssl.get(), line->socket, after(endpoint.request_limit), endpoint.device);
   if (!shaken.ok()) return shaken.error();
   facts.protocol = SSL_get_version(ssl.get());
   X509* shown = SSL_get0_peer_certificate(ssl.get());
   if (shown == nullptr) {
     facts.problems.emplace_back("is missing");
+    return facts;
+  }
+  facts.certificate = describe_certificate(shown);
+  if (!endpoint.tls.fingerprint.empty()) {
+    facts.problems.clear();
+    if (facts.certificate.fingerprint != endpoint.tls.fingerprint)
+      facts.problems.emplace_back("is another one than the one accepted with `weft oob trust`");
   } else if (!endpoint.tls.pin.empty()) {
     // A pinned key is valid regardless of its issuer.
     facts.problems.clear();

@@ -27,7 +27,7 @@ template <class Ask, class Take>
                                              const Take& take) {
   std::vector<std::optional<Error>> errors(targets.size(),
                                            Error{ErrorCode::unavailable, "skipped: the command was stopped", {}});
-  (void)fan_out(static_cast<std::uint32_t>(targets.size()), fleet.width, fleet.clock, [&](std::uint32_t i) {
+  (void)fan_out_over(fleet, targets.size(), [&](std::uint32_t i) {
     Result<OpenBmc> open = open_patiently(fleet, targets[i]);
     if (!open.ok()) {
       errors[i] = open.error();

@@ -1,5 +1,7 @@
 #include "oob/bmc/bmc.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
@@ -50,6 +52,12 @@ std::string_view to_text(EventState state) {
 
 Health severity_of(const LogEvent& event) {
   return event.state == EventState::deasserted ? Health::ok : event.severity;
+}
+
+Result<SensorReadings> Bmc::all_sensors() {
+  Result<std::vector<SensorReading>> readings = sensors();
+  if (!readings.ok()) return readings.error();
+  return SensorReadings{std::move(readings).value(), {}};
 }
 
 Result<EventLogs> Bmc::event_logs(const std::string& only) {
@@ -105,6 +113,11 @@ std::string_view to_text(UserRole role) {
       break;
   }
   return "none";
+}
+
+std::string authority_of(const Endpoint& endpoint) {
+  const bool six = endpoint.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(six ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.real_port());
 }
 
 std::string_view to_text(Protocol protocol) {

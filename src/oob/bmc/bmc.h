@@ -18,6 +18,8 @@
 
 namespace weft::oob {
 
+enum class Health : std::uint8_t { unknown, ok, warning, critical };
+
 enum class PowerState : std::uint8_t { unknown, off, on, powering_on, powering_off };
 
 // The machine's power state as reported by the BMC in one query.
@@ -26,7 +28,9 @@ struct PowerReading {
   // A string that changes with every boot (Redfish: LastResetTime, else BootProgress.LastStateTime of the first state),
   // empty if the BMC reports none. Only compared for equality.
   std::string boot_id;
-  std::string boot_progress;  // Redfish BootProgress.LastState ("OSRunning"), empty if the BMC reports none
+  std::string boot_progress;        // Redfish BootProgress.LastState ("OSRunning"), empty if the BMC reports none
+  Health health = Health::unknown;  // of the machine with its parts (Redfish Status)
+  std::string condition{};          // why, if the BMC says so (Redfish Status.Conditions)
 };
 
 // The Redfish ResetType values that weft uses.
@@ -40,10 +44,10 @@ struct BmcIdentity {
   std::string uuid;      // of the server or the BMC; distinguishes two BMCs that answer on one address
   std::string firmware;  // of the BMC
   std::string bios;
+  std::string service_tag{};     // Dell; the serial is that of the board
+  std::string other_firmware{};  // of further managers: "HGX_BMC_0 24.09-1, CMC 2.1"
   bool operator==(const BmcIdentity&) const = default;
 };
-
-enum class Health : std::uint8_t { unknown, ok, warning, critical };
 
 struct SensorReading {
   std::string name;
@@ -53,6 +57,16 @@ struct SensorReading {
   Health health = Health::unknown;
   std::optional<double> high_critical;
   std::optional<double> low_critical;
+};
+
+// Readings, and where some are missing.
+struct UnreadSensors {
+  std::string place;  // "Chassis/HGX_GPU_SXM_1"
+  Error error;
+};
+struct SensorReadings {
+  std::vector<SensorReading> readings;
+  std::vector<UnreadSensors> unread;
 };
 
 // Whether an event says that a condition began or that it ended.
@@ -68,6 +82,7 @@ struct LogEvent {
   std::string message_id{};  // "ResourceEvent.1.0.ResourceErrorsDetected"
   std::string resolution{};  // what the BMC suggests
   EventState state = EventState::unknown;
+  std::uint64_t count = 1;  // how often it occurred, if the BMC counts repetitions in one entry
 };
 // The end of a condition is no problem, whatever severity the BMC gives it.
 [[nodiscard]] Health severity_of(const LogEvent& event);
@@ -91,11 +106,16 @@ struct BmcUser {
   bool locked = false;
 };
 
+// What a BMC answers to plain HTTP (audit/http_probe.h).
+enum class HttpAnswer : std::uint8_t { none, redirect, plain };
+
 // BMC settings as reported; empty members are not reported by the BMC.
 struct BmcSettings {
   std::optional<bool> ipmi_over_lan;
   std::vector<int> cipher_suites;  // allowed for IPMI sessions, ascending; empty if not reported
   std::optional<bool> http;        // without TLS
+  std::uint16_t http_port = 80;
+  std::optional<HttpAnswer> http_answer;  // if it was probed
   std::optional<bool> ssh;
   std::optional<bool> snmp;
   std::optional<bool> host_interface;                // the operating system may access its BMC
@@ -146,6 +166,8 @@ class Bmc {
   // Ok only means that the BMC accepted the request.
   [[nodiscard]] virtual Status reset(ResetAction action) = 0;
   [[nodiscard]] virtual Result<std::vector<SensorReading>> sensors() = 0;
+  // The same, with the parts that could not be read while others could.
+  [[nodiscard]] virtual Result<SensorReadings> all_sensors();
   // The event log of the machine, which is the one that clear_events() clears.
   [[nodiscard]] virtual Result<std::vector<LogEvent>> events() = 0;
   [[nodiscard]] virtual Status clear_events() = 0;

@@ -3,8 +3,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::string_view kCauses[] = {kNotTrusted,    kLoginRefused, kPasswordExpired, kSessionLimit,
-                                        kNoCipherSuite, kOldTls,       kNoTls,           kRedirected};
+constexpr std::string_view kCauses[] = {kNotTrusted, kCertificateChanged, kLoginRefused,  kPasswordExpired,
+                                        kNoSession,  kSessionLimit,       kNoCipherSuite, kOldTls,
+                                        kNoTls,      kRedirected};
 
 std::string_view named_cause(const Error& error) {
   for (const std::string_view cause : kCauses) {

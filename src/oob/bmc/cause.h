@@ -9,8 +9,10 @@
 namespace weft::oob {
 
 inline constexpr std::string_view kNotTrusted = "certificate not trusted";
+inline constexpr std::string_view kCertificateChanged = "certificate changed";
 inline constexpr std::string_view kLoginRefused = "user or password refused";
 inline constexpr std::string_view kPasswordExpired = "the password must be changed";
+inline constexpr std::string_view kNoSession = "no session, and HTTP Basic is not allowed";
 inline constexpr std::string_view kSessionLimit = "session limit reached";
 inline constexpr std::string_view kNoCipherSuite = "cipher suite not offered";
 inline constexpr std::string_view kOldTls = "supports only TLS older than 1.2";

@@ -22,6 +22,15 @@ struct TlsTrust {
   std::string ca_file;  // PEM; empty: the system's CAs
   std::string pin;      // "sha256//BASE64" of the public key (RFC 7469 form, as in curl); empty: none
   bool verify = true;   // false only if the cluster file or the user explicitly says so
+  std::string
+      fingerprint;  // "sha256:HEX" of the certificate accepted with `weft oob trust`: it alone decides; or empty
+};
+
+// Whether HTTP Basic, which sends the password with each request, may replace a Redfish session.
+enum class LoginPolicy : std::uint8_t {
+  automatic,  // if the service has no sessions or has reached their limit; never after it refused the password
+  session,    // never
+  basic       // always: no session is asked for
 };
 
 struct Endpoint {
@@ -30,6 +39,7 @@ struct Endpoint {
   std::string host;        // address or name
   std::uint16_t port = 0;  // 0: the protocol's default, 443 or 623
   TlsTrust tls;
+  LoginPolicy login = LoginPolicy::automatic;
   std::string proxy;                     // "socks5h://127.0.0.1:1080" through the jump host (Redfish only); empty: none
   std::vector<int> cipher_suites{17};    // IPMI: in order of preference; never 0
   std::vector<std::string> workarounds;  // FreeIPMI's names ("opensesspriv", "solpayloadsize", ...)
@@ -41,5 +51,7 @@ struct Endpoint {
 };
 
 [[nodiscard]] std::string_view to_text(Protocol protocol);
+// "10.128.0.22:443", "[2001:db8::1]:443".
+[[nodiscard]] std::string authority_of(const Endpoint& endpoint);
 
 }  // namespace weft::oob

@@ -15,6 +15,7 @@ const Schema& schema_of<oob::EndpointSpec>() {
     b.field("ca", &R::ca, "certificates (PEM) that prove a BMC's own; default: the system's");
     b.field("pin", &R::pin, "sha256//BASE64 of the public key that the BMC must show");
     b.field("verify", &R::verify, "false: take any certificate");
+    b.field("login", &R::login, "auto, session or basic: whether HTTP Basic may replace a Redfish session");
     b.field("proxy", &R::proxy, "way through the jump host: socks5h://127.0.0.1:1080");
     b.field("ciphers", &R::ciphers, "IPMI cipher suites that may be used, in order");
     b.field("workarounds", &R::workarounds, "FreeIPMI's names for what a BMC gets wrong");

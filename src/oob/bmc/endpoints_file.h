@@ -22,6 +22,7 @@ struct EndpointSpec {
   model::Sourced<std::string> ca;
   model::Sourced<std::string> pin;
   model::Sourced<bool> verify;
+  model::Sourced<std::string> login;
   model::Sourced<std::string> proxy;
   model::Sourced<std::vector<std::int64_t>> ciphers;
   model::Sourced<std::vector<std::string>> workarounds;

@@ -2,6 +2,16 @@
 
 namespace weft::oob {
 
+FanOutResult fan_out_over(const Fleet& fleet, std::size_t count, const std::function<void(std::uint32_t)>& task) {
+  const auto total = static_cast<std::uint32_t>(count);
+  if (fleet.progress) fleet.progress(0, total);
+  const FanOutResult result = fan_out(total, fleet.width, fleet.clock, task, [&](std::uint32_t finished) {
+    if (fleet.progress && finished < total) fleet.progress(finished, total);
+  });
+  if (fleet.progress) fleet.progress(total, total);
+  return result;
+}
+
 Result<OpenBmc> open_bmc(const Fleet& fleet, std::uint32_t target) {
   const Target& device = fleet.inventory.targets()[target];
   Result<Credential> credential = fleet.credentials.find(device.name, device.group);

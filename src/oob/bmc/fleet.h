@@ -2,6 +2,8 @@
 // target with the right credential, also trying a pending password; stateless.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "oob/bmc/bmc.h"
@@ -19,7 +21,12 @@ struct Fleet {
   Clock& clock;
   Journal& journal;
   int width = kDefaultFanOut;
+  // Called with (0, N) before N devices are asked and with (N, N) after; from one thread at a time. May be unset.
+  std::function<void(std::uint32_t finished, std::uint32_t total)> progress{};
 };
+
+// fan_out() over N devices with the fleet's width and clock, and its progress.
+FanOutResult fan_out_over(const Fleet& fleet, std::size_t count, const std::function<void(std::uint32_t)>& task);
 
 // Which of the two passwords was accepted.
 enum class Opened : std::uint8_t { current, pending };

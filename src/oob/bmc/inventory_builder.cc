@@ -11,6 +11,13 @@
 namespace weft::oob {
 namespace {
 
+std::optional<LoginPolicy> login_policy_named(std::string_view text) {
+  if (text == "auto") return LoginPolicy::automatic;
+  if (text == "session") return LoginPolicy::session;
+  if (text == "basic") return LoginPolicy::basic;
+  return std::nullopt;
+}
+
 std::optional<Protocol> protocol_named(std::string_view text) {
   return find_enum({Protocol::none, Protocol::redfish, Protocol::ipmi}, text);
 }
@@ -251,6 +258,15 @@ void InventoryBuilder::overlay(const EndpointSpec& spec, std::uint32_t n, Target
   if (spec.ca.has_value()) endpoint.tls.ca_file = *spec.ca;
   if (spec.pin.has_value()) endpoint.tls.pin = *spec.pin;
   if (spec.verify.has_value()) endpoint.tls.verify = *spec.verify;
+  if (spec.login.has_value()) {
+    const std::optional<LoginPolicy> login = login_policy_named(*spec.login);
+    if (!login) {
+      diagnostics_.error(spec.login.place, fmt::format("unknown login `{}`", *spec.login), "auto, session or basic",
+                         spec.login->size());
+      return;
+    }
+    endpoint.login = *login;
+  }
   if (spec.proxy.has_value()) endpoint.proxy = *spec.proxy;
   if (spec.ciphers.has_value()) {
     for (const std::int64_t suite : *spec.ciphers) {

@@ -14,6 +14,7 @@
 #include "oob/credentials/log.h"
 #include "oob/durable/file.h"
 #include "oob/durable/group_commit.h"
+#include "oob/durable/permissions.h"
 #include "oob/journal/journal.h"
 
 namespace weft::oob {
@@ -65,6 +66,8 @@ class FileCredentials final : public CredentialStore {
   }
 
   [[nodiscard]] Status begin() {
+    // Who may write to a folder above may put another file in its place.
+    if (Status own = check_only_owner_writes(path_); !own.ok()) return own;
     // In a read-only folder there is no lock, and no writer either.
     Result<FileDescriptor> opened = open_file(lock_path(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (!opened.ok()) return load();

@@ -30,15 +30,48 @@ struct Pending {
   Status status{};
 };
 
+Result<std::vector<JournalEntry>> read_entries(const std::string& path) {
+  const Result<FileDescriptor> file = open_file(path, O_RDONLY);
+  if (!file.ok()) return file.error();
+  const Result<std::uint64_t> size = settled_size(file.value(), path);
+  if (!size.ok()) return size.error();
+  std::vector<JournalEntry> entries;
+  JournalScan scan;
+  scan.on_entry = [&](JournalLine&& line) { entries.push_back(std::move(line.entry)); };
+  Status scanned = scan_file(file.value(), size.value(), path, scan);
+  if (!scanned.ok()) return scanned.error();
+  if (!scan.problems().empty()) return Error{ErrorCode::invalid_input, scan.problems().front(), path};
+  return entries;
+}
+
+class ReadOnlyJournal final : public Journal {
+ public:
+  explicit ReadOnlyJournal(std::string path) : path_(std::move(path)) {}
+  [[nodiscard]] Status append(JournalEntry /*entry*/) override {
+    return Error{ErrorCode::refused, "cannot be written: nothing was sent", path_};
+  }
+  [[nodiscard]] Result<std::vector<JournalEntry>> read() const override {
+    Result<std::vector<JournalEntry>> entries = read_entries(path_);
+    if (!entries.ok() && entries.error().code == ErrorCode::not_found) return std::vector<JournalEntry>{};
+    return entries;
+  }
+  [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::string head() const override { return {}; }
+
+ private:
+  std::string path_;
+};
+
 class FileJournal final : public Journal {
  public:
   FileJournal(std::string path, std::string who, Clock& clock, std::function<void(const JournalEntry&)> on_append,
-              FileDescriptor file)
+              FileDescriptor file, std::optional<JournalAnchor> anchor)
       : path_(std::move(path)),
         who_(std::move(who)),
         clock_(clock),
         on_append_(std::move(on_append)),
         file_(std::move(file)),
+        anchor_(std::move(anchor)),
         group_([this](const std::vector<Pending*>& batch) { commit(batch); }) {}
 
   // Finds the end of the chain and repairs what a crash left there.
@@ -54,7 +87,20 @@ class FileJournal final : public Journal {
     if (!end.ok()) return end.error();
     set_place(std::move(end).value());
     Status settled = settle();
-    return settled.ok() ? sync_file(file_, path_) : settled;
+    if (settled.ok()) settled = sync_file(file_, path_);
+    if (settled.ok() && anchor_ && !anchored_) write_anchor();  // a new one: trusted from here on
+    return settled;
+  }
+
+  [[nodiscard]] Status reserve(std::uint64_t bytes) override {
+    const Result<struct stat> info = stat_of(file_, path_);
+    if (!info.ok()) return info.error();
+    // Behind the end of the file, whose size does not change.
+    while (::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, info->st_size, static_cast<off_t>(bytes)) != 0) {
+      if (errno == EOPNOTSUPP || errno == ENOSYS) return {};
+      if (errno != EINTR) return file_error(errno, "reserve space", path_);
+    }
+    return {};
   }
 
   [[nodiscard]] Status append(JournalEntry entry) override {
@@ -69,19 +115,7 @@ class FileJournal final : public Journal {
     return std::move(pending.status);
   }
 
-  [[nodiscard]] Result<std::vector<JournalEntry>> read() const override {
-    const Result<FileDescriptor> file = open_file(path_, O_RDONLY);
-    if (!file.ok()) return file.error();
-    const Result<std::uint64_t> size = settled_size(file.value(), path_);
-    if (!size.ok()) return size.error();
-    std::vector<JournalEntry> entries;
-    JournalScan scan;
-    scan.on_entry = [&](JournalLine&& line) { entries.push_back(std::move(line.entry)); };
-    Status scanned = scan_file(file.value(), size.value(), path_, scan);
-    if (!scanned.ok()) return scanned.error();
-    if (!scan.problems().empty()) return Error{ErrorCode::invalid_input, scan.problems().front(), path_};
-    return entries;
-  }
+  [[nodiscard]] Result<std::vector<JournalEntry>> read() const override { return read_entries(path_); }
 
   [[nodiscard]] const std::string& path() const override { return path_; }
   [[nodiscard]] std::string head() const override {
@@ -97,6 +131,25 @@ class FileJournal final : public Journal {
                         why),
             path_};
   }
+  // Under the lock. The anchor never leads, so a journal that ends before it was cut.
+  [[nodiscard]] Status check_anchor() {
+    if (!anchor_) return {};
+    const Result<std::optional<AnchorPoint>> kept = anchor_->point();
+    if (!kept.ok()) return kept.error();
+    anchored_ = kept->has_value();
+    if (!anchored_) return {};
+    const AnchorPoint& point = **kept;
+    if (point.number < place_.number || (point.number == place_.number && point.hash == place_.hash)) return {};
+    return Error{ErrorCode::conflict,
+                 fmt::format("ends with entry {}, but {} has entry {}: entries were removed, or an older copy was put "
+                             "back; nothing was written: look at it with `weft oob journal --verify`, keep both files, "
+                             "and move them aside to begin new ones",
+                             place_.number, anchor_->path(), point.number),
+                 path_};
+  }
+  // Lags if it fails, which is no harm: the next entry tries again.
+  void write_anchor() { (void)anchor_->write({place_.number, place_.hash}); }
+
   void set_place(ChainPlace place) {
     const std::lock_guard guard(head_mutex_);
     place_ = std::move(place);
@@ -158,6 +211,7 @@ class FileJournal final : public Journal {
       return synced;
     }
     accept(batch, ends, written.bytes);
+    if (anchor_) write_anchor();
     return written.error == 0 ? Status() : Status(file_error(written.error, "write", path_));
   }
 
@@ -167,7 +221,8 @@ class FileJournal final : public Journal {
     // If only a line end was missing, another pass (and possibly a note) is needed.
     for (int round = 0; round < 3; ++round) {
       Status caught = catch_up(repair);
-      if (!caught.ok() || repair.empty()) return caught;
+      if (!caught.ok()) return caught;
+      if (repair.empty()) return check_anchor();
       const Written written = write_all(file_.get(), repair);
       if (written.error != 0) return file_error(written.error, "write", path_);
     }
@@ -212,6 +267,8 @@ class FileJournal final : public Journal {
   Clock& clock_;
   std::function<void(const JournalEntry&)> on_append_;
   FileDescriptor file_;
+  std::optional<JournalAnchor> anchor_;
+  bool anchored_ = false;          // the anchor had a point when it was last read
   mutable std::mutex head_mutex_;  // the position is changed by the thread that leads a commit, and read by head()
   ChainPlace place_;
   bool broken_ = false;
@@ -221,18 +278,28 @@ class FileJournal final : public Journal {
 }  // namespace
 
 Result<std::unique_ptr<Journal>> open_journal(const std::string& path, std::string who, Clock& clock,
-                                              std::function<void(const JournalEntry&)> on_append) {
+                                              std::function<void(const JournalEntry&)> on_append,
+                                              const std::string& anchor) {
   Status folders = make_folders_above(path);
   if (!folders.ok()) return folders.error();
   Result<FileDescriptor> file = open_file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.ok()) return file.error();
-  auto journal =
-      std::make_unique<FileJournal>(path, std::move(who), clock, std::move(on_append), std::move(file).value());
+  std::optional<JournalAnchor> kept;
+  if (!anchor.empty()) {
+    if (Result<JournalAnchor> opened = JournalAnchor::open(anchor); opened.ok())
+      kept.emplace(std::move(opened).value());
+  }
+  auto journal = std::make_unique<FileJournal>(path, std::move(who), clock, std::move(on_append),
+                                               std::move(file).value(), std::move(kept));
   Status begun = journal->begin();
   if (!begun.ok()) return begun.error();
   Status synced = sync_folder_of(path);
   if (!synced.ok()) return synced.error();
   return std::unique_ptr<Journal>(std::move(journal));
+}
+
+std::unique_ptr<Journal> open_journal_read_only(const std::string& path) {
+  return std::make_unique<ReadOnlyJournal>(path);
 }
 
 std::vector<OpenOperation> open_operations(const std::vector<JournalEntry>& entries) {

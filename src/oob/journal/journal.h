@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "oob/durable/clock.h"
+#include "oob/journal/anchor.h"
 
 namespace weft::oob {
 
@@ -51,13 +52,19 @@ class Journal {
   [[nodiscard]] virtual const std::string& path() const = 0;
   // Hash of the last entry this process wrote or read.
   [[nodiscard]] virtual std::string head() const = 0;
+  // Space on disk for the entries to come, so that an operation does not begin that cannot be recorded.
+  [[nodiscard]] virtual Status reserve(std::uint64_t /*bytes*/) { return {}; }
 };
 
 // Opens or creates the file (mode 0600) and its folder. If a crash truncated the last line, an entry is appended that
-// records this: nothing is ever removed. `on_append` is called for each line that is on disk (for syslog).
+// records this: nothing is ever removed. `on_append` is called for each line that is on disk (for syslog). `anchor`:
+// path of a second record of its end (journal/anchor.h), or empty. `conflict` if the journal ends before the anchor;
+// without an anchor that can be created or written, the journal is used alone.
 [[nodiscard]] Result<std::unique_ptr<Journal>> open_journal(
     const std::string& path, std::string who, Clock& clock,
-    std::function<void(const JournalEntry&)> on_append = nullptr);
+    std::function<void(const JournalEntry&)> on_append = nullptr, const std::string& anchor = {});
+// For commands that only read, where the journal cannot be opened: what is in it, if it can be read; append() fails.
+[[nodiscard]] std::unique_ptr<Journal> open_journal_read_only(const std::string& path);
 
 struct JournalVerdict {
   std::uint64_t entries = 0;
@@ -66,9 +73,12 @@ struct JournalVerdict {
   std::vector<std::string> problems;  // "line 17: ..."; empty if the chain is intact
   std::vector<std::string> notes;     // noteworthy, but not a problem: a clock that went backwards
 };
-// Verifies without writing. `expected_head`: a hash that must be in the chain (an anchor kept elsewhere), or empty.
-[[nodiscard]] Result<JournalVerdict> verify_journal(const std::string& path, std::string_view expected_head = {});
-[[nodiscard]] JournalVerdict verify_journal_text(std::string_view text, std::string_view expected_head = {});
+// Verifies without writing. `expected_head`: a hash that must be in the chain (kept elsewhere by the user), or empty.
+// `anchor`: the point that was read from the journal's anchor before this call, or none.
+[[nodiscard]] Result<JournalVerdict> verify_journal(const std::string& path, std::string_view expected_head = {},
+                                                    const std::optional<AnchorPoint>& anchor = std::nullopt);
+[[nodiscard]] JournalVerdict verify_journal_text(std::string_view text, std::string_view expected_head = {},
+                                                 const std::optional<AnchorPoint>& anchor = std::nullopt);
 
 // Operations that began and have not ended, oldest first, with their entries.
 struct OpenOperation {

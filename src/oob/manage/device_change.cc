@@ -53,8 +53,7 @@ class ActionRunner {
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       endings_[i] = {targets_[i], Ending::not_done, "skipped: the command was stopped"};
     }
-    (void)fan_out(static_cast<std::uint32_t>(targets_.size()), fleet_.width, fleet_.clock,
-                  [&](std::uint32_t i) { endings_[i] = one(targets_[i], step); });
+    (void)fan_out_over(fleet_, targets_.size(), [&](std::uint32_t i) { endings_[i] = one(targets_[i], step); });
     const Status ended = end();
     if (!ended.ok()) {  // the results are still reported
       for (DeviceEnding& ending : endings_)

@@ -175,7 +175,7 @@ void EventFleet::add(std::uint32_t target, const EventLogs& logs) {
     if (filter_.since_ms && !time) ++left_out_;
     if (filter_.since_ms && (!time || *time < *filter_.since_ms)) continue;
     EventFold& fold = folds_[Key{severity_of(event), told(event.log), told(event.source), shown_message(event)}];
-    ++fold.count;
+    fold.count += event.count;
     widen(fold, time);
     if (fold.targets.empty() || fold.targets.back() != target) fold.targets.push_back(target);
     if (filter_.keep_entries) entries_.push_back({target, time, event});
@@ -246,14 +246,15 @@ Document event_rows(const Inventory& inventory, const EventFleet& fleet, const s
                    {.key = "source", .title = "Source"},
                    {.key = "message", .title = "Message"},
                    {.key = "message_id", .title = "Message id"},
-                   {.key = "resolution", .title = "Resolution"}};
+                   {.key = "resolution", .title = "Resolution"},
+                   {.key = "count", .title = "Count", .align = Column::Align::right}};
   const auto text = [](const std::string& value) { return value.empty() ? Cell() : Cell(value); };
   for (const EventEntry& entry : fleet.entries()) {
     const LogEvent& event = entry.event;
     table.rows.push_back({inventory.targets()[entry.target].name, text(event.log), text(event.id),
                           entry.time_ms ? Cell(date_or_nothing(entry.time_ms)) : Cell(), to_text(event.severity),
                           event.state == EventState::unknown ? Cell() : Cell(to_text(event.state)), text(event.source),
-                          text(event.message), text(event.message_id), text(event.resolution)});
+                          text(event.message), text(event.message_id), text(event.resolution), event.count});
   }
   document.sections.emplace_back(std::move(table));
   add_unread(document, inventory, fleet);

@@ -66,6 +66,16 @@ std::vector<Cell> row_of(const Inventory& inventory, const SensorSeries& series,
           static_cast<std::uint64_t>(summary.unreadable.size())};
 }
 
+void add_unread_sensors(Document& document, const Inventory& inventory, const SensorFleet& fleet) {
+  const std::vector<SensorFleet::Unread> unread = fleet.unread();
+  if (unread.empty()) return;
+  TableSection table{"unread_sensors", "Sensors that could not be read", {}, {}};
+  table.columns = {
+      {.key = "devices", .title = "Devices"}, {.key = "part", .title = "Part"}, {.key = "why", .title = "Why"}};
+  for (const SensorFleet::Unread& one : unread) table.rows.push_back({inventory.fold(one.targets), one.place, one.why});
+  document.sections.emplace_back(std::move(table));
+}
+
 std::string outlier_note(std::size_t outliers) {
   return fmt::format(
       "{} reading{} further than 3.5 robust deviations from the median of its model, although within its limits",
@@ -90,6 +100,30 @@ void SensorFleet::add(std::uint32_t target, const std::vector<SensorReading>& re
     sample.health = reading.health;
     samples_[Key{model, told(reading.kind), told(reading.name), told(reading.unit)}].push_back(sample);
   }
+}
+
+void SensorFleet::add_unread(std::uint32_t target, const std::vector<UnreadSensors>& unread) {
+  const std::lock_guard lock(mutex_);
+  for (const UnreadSensors& one : unread) unread_[{told(one.place), reason_of(one.error)}].push_back(target);
+}
+
+std::vector<SensorFleet::Unread> SensorFleet::unread() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Unread> all;
+  for (const auto& [key, targets] : unread_) {
+    all.push_back({key.first, key.second, targets});
+    std::sort(all.back().targets.begin(), all.back().targets.end());
+  }
+  return all;
+}
+
+std::vector<std::string> SensorFleet::kinds() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> kinds;
+  for (const auto& [key, samples] : samples_) kinds.push_back(std::get<1>(key));
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return kinds;
 }
 
 SensorLimits SensorFleet::limits(std::uint32_t index) const {
@@ -196,6 +230,7 @@ SensorsReport sensors_report(const Inventory& inventory, const SensorFleet& flee
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [order, row] : rows) table.rows.push_back(std::move(row));
   report.document.sections.emplace_back(std::move(table));
+  add_unread_sensors(report.document, inventory, fleet);
   add_unreached(report.document, inventory, unreached);
   if (outliers > 0) report.document.notes.push_back(outlier_note(outliers));
   return report;
@@ -230,6 +265,7 @@ SensorsReport sensor_rows(const Inventory& inventory, const SensorFleet& fleet, 
     }
   }
   report.document.sections.emplace_back(std::move(table));
+  add_unread_sensors(report.document, inventory, fleet);
   add_unreached(report.document, inventory, unreached);
   return report;
 }

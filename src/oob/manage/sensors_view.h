@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/document.h"
@@ -46,9 +47,19 @@ class SensorFleet {
   explicit SensorFleet(const Inventory& inventory) : inventory_(inventory) {}
   // From any thread. A value that is not a number counts as unreadable.
   void add(std::uint32_t target, const std::vector<SensorReading>& readings);
+  void add_unread(std::uint32_t target, const std::vector<UnreadSensors>& unread);
   // By model, kind and name in natural order, independent of the order of adding. Empty `kind`: all.
   [[nodiscard]] std::vector<SensorSeries> series(const std::string& kind) const;
   [[nodiscard]] SensorLimits limits(std::uint32_t index) const;
+  // Parts whose sensors could not be read, by place and reason.
+  struct Unread {
+    std::string place;
+    std::string why;
+    std::vector<std::uint32_t> targets;
+  };
+  [[nodiscard]] std::vector<Unread> unread() const;
+  // The kinds of all sensors, in order.
+  [[nodiscard]] std::vector<std::string> kinds() const;
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string>;  // model, kind, name, unit
@@ -57,6 +68,7 @@ class SensorFleet {
   std::map<Key, std::vector<SensorSample>> samples_;
   std::map<SensorLimits, std::uint32_t> limit_numbers_;
   std::vector<SensorLimits> limits_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::uint32_t>> unread_;
 };
 
 struct SensorSummary {

@@ -31,16 +31,32 @@ std::string suites_text(const std::vector<int>& suites) {
   return suites.empty() ? "not reported" : told(fmt::format("{}", fmt::join(suites, ", ")));
 }
 
+// What it answers if HTTP is on: that it is on does not mean that anything is served without TLS.
+std::string http_text(const BmcSettings& settings) {
+  if (settings.http == false) return "off";
+  if (!settings.http_answer) return "not probed";
+  switch (*settings.http_answer) {
+    case HttpAnswer::plain:
+      return "served without TLS";
+    case HttpAnswer::redirect:
+      return "redirected to HTTPS";
+    case HttpAnswer::none:
+      break;
+  }
+  return "no answer";
+}
+
 struct SettingRow {
   std::string_view key;
   std::string_view title;
   std::string (*text)(const BmcSettings&);
 };
 
-constexpr std::array<SettingRow, 9> kRows = {{
+constexpr std::array<SettingRow, 10> kRows = {{
     {"ipmi", "IPMI over LAN", [](const BmcSettings& s) { return switch_text(s.ipmi_over_lan); }},
     {"cipher_suites", "Cipher suites", [](const BmcSettings& s) { return suites_text(s.cipher_suites); }},
     {"http", "Plain HTTP", [](const BmcSettings& s) { return switch_text(s.http); }},
+    {"http_answer", "Answer to plain HTTP", [](const BmcSettings& s) { return http_text(s); }},
     {"ssh", "SSH", [](const BmcSettings& s) { return switch_text(s.ssh); }},
     {"snmp", "SNMP", [](const BmcSettings& s) { return switch_text(s.snmp); }},
     {"host_interface", "Host interface", [](const BmcSettings& s) { return switch_text(s.host_interface); }},

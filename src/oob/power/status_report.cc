@@ -22,6 +22,15 @@ struct Saying {
   auto operator<=>(const Saying&) const = default;
 };
 
+// "OSRunning; critical: The fan Fan 3 failed"; health only if there is something to do.
+std::string detail_of(const PowerReading& power) {
+  std::string text = power.boot_progress;
+  if (power.health != Health::warning && power.health != Health::critical) return text;
+  text += fmt::format("{}{}", text.empty() ? "" : "; ", to_text(power.health));
+  if (!power.condition.empty()) text += ": " + power.condition;
+  return text;
+}
+
 Saying saying_of(const Inventory& inventory, const DeviceStatus& device) {
   if (!device.dark.empty()) {
     const std::string names = inventory.fold(device.dark);
@@ -30,7 +39,7 @@ Saying saying_of(const Inventory& inventory, const DeviceStatus& device) {
   if (device.answered) {
     const PowerState state = device.power.state;
     const int rank = state == PowerState::on ? 0 : state == PowerState::off ? 2 : 1;
-    return {rank, std::string(to_text(state)), device.power.boot_progress};
+    return {rank, std::string(to_text(state)), detail_of(device.power)};
   }
   if (device.error) return {3, "unreachable", std::string(cause_text(*device.error))};
   return {4, "skipped",
@@ -59,12 +68,15 @@ TableSection by_device(const Inventory& inventory, const StatusReport& report) {
                       {"rack", "Rack"},
                       {"state", "State"},
                       {"boot_progress", "Boot progress"},
+                      {"health", "Health"},
                       {"latency_ms", "Latency ms", kRight},
                       {"attempts", "Attempts", kRight},
                       {"manufacturer", "Maker"},
                       {"model", "Model"},
                       {"serial", "Serial"},
+                      {"service_tag", "Service tag"},
                       {"firmware", "BMC firmware"},
+                      {"other_firmware", "Other firmware"},
                       {"bios", "BIOS"},
                       {"cause", "Cause"},
                       {"error", "Error"}},
@@ -76,9 +88,11 @@ TableSection by_device(const Inventory& inventory, const StatusReport& report) {
     const BmcIdentity identity = device.identity.value_or(BmcIdentity{});
     const double latency = static_cast<double>(device.latency.count()) * 1e-6;
     table.rows.push_back({target.name, to_text(target.role), target.rack, saying.state, device.power.boot_progress,
+                          device.answered ? std::string(to_text(device.power.health)) : std::string(),
                           Cell(latency, fmt::format("{:.1f}", latency)), device.attempts, identity.manufacturer,
-                          identity.model, identity.serial, identity.firmware, identity.bios,
-                          device.answered && device.dark.empty() ? std::string() : saying.detail,
+                          identity.model, identity.serial, identity.service_tag, identity.firmware,
+                          identity.other_firmware, identity.bios,
+                          device.answered && device.dark.empty() ? device.power.condition : saying.detail,
                           device.error ? device.error->message : std::string()});
   }
   return table;

@@ -123,6 +123,20 @@ void RedfishBmc::complete_identity(BmcIdentity& identity) {
   if (identity.serial.empty()) identity.serial = best->identity.serial;
 }
 
+// A machine with accelerators has a manager for its baseboard, with firmware of its own.
+std::string RedfishBmc::other_firmware(const ManagerInfo& main) {
+  if (session_->root().managers.empty()) return {};
+  std::string text;
+  const Members managers = members_of({session_->root().managers}, kMaxMembers).front();
+  for (const Member& member : managers.members) {
+    if (!member.value.ok()) continue;
+    const ManagerInfo info = parse_manager(*member.value);
+    if (info.firmware.empty() || member.path == main.path || info.path == main.path) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", id_of(member.path), info.firmware);
+  }
+  return text;
+}
+
 Result<BmcIdentity> RedfishBmc::identity() {
   const Result<const Resettable*> found = thing();
   if (!found.ok()) return found.error();
@@ -131,6 +145,7 @@ Result<BmcIdentity> RedfishBmc::identity() {
   const Result<const ManagerInfo*> bmc = manager();
   if (!bmc.ok() && bmc.error().code != ErrorCode::not_found) return bmc.error();
   if (bmc.ok()) identity.firmware = (*bmc)->firmware;
+  if (bmc.ok()) identity.other_firmware = other_firmware(**bmc);
   if (identity.uuid.empty()) identity.uuid = session_->root().uuid;
   if (identity.uuid.empty() && bmc.ok()) identity.uuid = (*bmc)->uuid;
   if (identity.manufacturer.empty()) identity.manufacturer = session_->root().vendor;

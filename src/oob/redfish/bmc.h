@@ -28,6 +28,7 @@ class RedfishBmc final : public Bmc, private FirmwareAccess {
   [[nodiscard]] Result<std::unique_ptr<ConsoleStream>> console() override;
   // redfish/sensors.cc
   [[nodiscard]] Result<std::vector<SensorReading>> sensors() override;
+  [[nodiscard]] Result<SensorReadings> all_sensors() override;
   // redfish/records.cc
   [[nodiscard]] Result<std::vector<LogEvent>> events() override;
   [[nodiscard]] Status clear_events() override;
@@ -84,7 +85,8 @@ class RedfishBmc final : public Bmc, private FirmwareAccess {
   [[nodiscard]] std::vector<Members> members_of(const std::vector<std::string>& paths, std::size_t most);
   void read_pages(const std::string& path, Result<Value> first, std::size_t most, Duration end, Members& out);
 
-  [[nodiscard]] Result<std::vector<ChassisInfo>> chassis();
+  [[nodiscard]] Result<std::vector<ChassisInfo>> chassis(std::vector<UnreadSensors>* unread = nullptr);
+  [[nodiscard]] std::string other_firmware(const ManagerInfo& main);
   [[nodiscard]] Result<LogService> log_service();
   [[nodiscard]] std::vector<std::string> log_collections(EventLogs& out);
   [[nodiscard]] std::vector<LogService> log_services(const std::string& only, EventLogs& out);

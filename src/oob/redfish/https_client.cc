@@ -14,6 +14,7 @@
 #include "lazy/curl.h"
 #include "lazy/ssl.h"
 #include "oob/bmc/cause.h"
+#include "oob/redfish/certificate.h"
 #include "oob/redfish/gate.h"
 #include "oob/redfish/http_header.h"
 #include "oob/redfish/json.h"
@@ -32,11 +33,6 @@ bool is_host(std::string_view host) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
            c == '_' || c == ':';
   });
-}
-
-std::string authority_of(const Endpoint& endpoint) {
-  const bool six = endpoint.host.find(':') != std::string::npos;
-  return fmt::format(fmt::runtime(six ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.real_port());
 }
 
 void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
@@ -159,7 +155,8 @@ class HttpsClient::Engine {
     load_curl();
     const TlsTrust& tls = endpoint_.tls;
     // A pinned key is sufficient (most BMC certificates are self-signed); with a CA file too, both must match.
-    check_chain_ = tls.verify && (tls.pin.empty() || !tls.ca_file.empty());
+    // A certificate that was accepted with `weft oob trust` is the only one accepted, whatever signed it.
+    check_chain_ = tls.verify && tls.fingerprint.empty() && (tls.pin.empty() || !tls.ca_file.empty());
     multi_ = curl_multi_init();
     if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kMaxInFlight));
   }
@@ -367,24 +364,54 @@ class HttpsClient::Engine {
     auto& self = *static_cast<Engine*>(user);
     if (self.check_chain_) SSL_CTX_set1_cert_store(ssl, self.store_.get());
     SSL_CTX_set_app_data(ssl, &self);
+    if (!self.endpoint_.tls.fingerprint.empty()) {
+      SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, nullptr);
+      SSL_CTX_set_cert_verify_callback(ssl, &Engine::match_fingerprint, &self);
+      return CURLE_OK;
+    }
     SSL_CTX_set_verify(ssl, self.check_chain_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &Engine::see_certificate);
     return CURLE_OK;
   }
 
-  // Does not change the result; records the presented key for the message if it is not trusted.
+  // Instead of verifying the chain. With another certificate the handshake fails before anything is sent.
+  static int match_fingerprint(X509_STORE_CTX* chain, void* user) {
+    auto& self = *static_cast<Engine*>(user);
+    X509* leaf = X509_STORE_CTX_get0_cert(chain);
+    self.fingerprint_ = leaf == nullptr ? std::string() : "sha256:" + digest_of_certificate(leaf);
+    const bool same = self.fingerprint_ == self.endpoint_.tls.fingerprint;
+    X509_STORE_CTX_set_error(chain, same ? X509_V_OK : X509_V_ERR_CERT_REJECTED);
+    return same ? 1 : 0;
+  }
+
+  // Does not change the result; records the presented certificate for the message if it is not trusted.
   static int see_certificate(int good, X509_STORE_CTX* chain) {
     if (X509* leaf = X509_STORE_CTX_get0_cert(chain); leaf != nullptr) {
       auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
       auto* self = ssl == nullptr ? nullptr : static_cast<Engine*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
-      if (self != nullptr) self->presented_ = pin_of_certificate(leaf);
+      if (self != nullptr) self->see(leaf);
     }
     return good;
   }
 
+  void see(X509* leaf) {
+    presented_ = pin_of_certificate(leaf);
+    fingerprint_ = "sha256:" + digest_of_certificate(leaf);
+  }
+
   [[nodiscard]] std::string trust_help() const {
-    const std::string key = presented_.empty() ? "" : "; it presents " + presented_;
-    return key +
-           "; after verifying that this is the BMC's certificate, set `ca` to its authority's file or `pin` to its key";
+    const std::string shown =
+        presented_.empty() ? "" : fmt::format("; it presents {} (key {})", fingerprint_, presented_);
+    return shown +
+           "; after verifying that this is the BMC's certificate, accept it with `weft oob trust`, or set `ca` to its "
+           "authority's file";
+  }
+
+  [[nodiscard]] Error changed_certificate() const {
+    return error(ErrorCode::refused,
+                 fmt::format("{}: it presents {}, trusted is {}; no password was sent; after verifying that this is "
+                             "the BMC's new certificate, accept it with `weft oob trust CLUSTER {} --replace`",
+                             kCertificateChanged, fingerprint_.empty() ? "none" : fingerprint_,
+                             endpoint_.tls.fingerprint, endpoint_.device));
   }
 
   [[nodiscard]] Error error_of(CURLcode code, const Transfer& transfer) const {
@@ -393,6 +420,7 @@ class HttpsClient::Engine {
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_ISSUER_ERROR:
       case CURLE_SSL_CACERT_BADFILE:
+        if (!endpoint_.tls.fingerprint.empty()) return changed_certificate();
         return error(ErrorCode::refused, fmt::format("{}: {}{}", kNotTrusted, detail, trust_help()));
       case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
         return error(ErrorCode::refused, fmt::format("{}: its key is {}, pinned is {}", kNotTrusted,
@@ -480,7 +508,8 @@ class HttpsClient::Engine {
   std::vector<CURL*> free_;
   bool check_chain_ = true;
   CertificateStore store_;
-  std::string presented_;  // public key of the last certificate presented
+  std::string presented_;    // public key of the last certificate presented
+  std::string fingerprint_;  // of that certificate
 };
 
 HttpsClient::HttpsClient(const Endpoint& endpoint, Clock& clock) : engine_(std::make_unique<Engine>(endpoint, clock)) {}

@@ -72,6 +72,18 @@ std::string source_of(const Value& value) {
   return id_in(path_of(value, {"Links", "OriginOfCondition"}));
 }
 
+// iLO has one entry for an event that repeats: "Oem": {"Hpe": {"Count": 3}}.
+std::uint64_t repetitions(const Value& value) {
+  constexpr double kMax = 1e9;
+  const Value* oem = member(value, {"Oem"});
+  if (oem == nullptr || !oem->is_map()) return 1;
+  for (const std::string_view vendor : {"Hpe", "Hp"}) {
+    const double count = number(*oem, {vendor, "Count"}).value_or(1);
+    if (count > 1 && count <= kMax) return static_cast<std::uint64_t>(count);
+  }
+  return 1;
+}
+
 // A clock that was never set starts at its epoch.
 std::string time_in(const Value& value, std::string_view name) {
   std::string time = clean_text(value, {name});
@@ -89,6 +101,8 @@ LogEvent parse_log_entry(const Value& value) {
   if (event.time.empty()) event.time = time_in(value, "Created");
   event.severity = parse_health(raw_text(value, {"Severity"}));
   event.state = state_of(raw_text(value, {"EntryCode"}));
+  if (truth(value, {"Resolved"}) == true) event.state = EventState::deasserted;
+  event.count = repetitions(value);
   event.source = source_of(value);
   event.message_id = clean_text(value, {"MessageId"});
   event.resolution = message_text(value, {"Resolution"});

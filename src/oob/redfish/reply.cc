@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "oob/redfish/json.h"
 
 namespace weft::oob {
@@ -76,6 +77,23 @@ Collection parse_collection(const Value& value) {
   return collection;
 }
 
+// What is wrong, as Status.Conditions says (DSP8010, Resource 1.11): the worst first, at most three.
+std::string conditions_text(const Value& value) {
+  constexpr std::size_t kMaxConditions = 3;
+  std::vector<std::pair<Health, std::string>> found;
+  for (const Value& condition : list(value, {"Status", "Conditions"})) {
+    if (found.size() >= kMaxMembers) break;
+    std::string text = clean_text(condition, {"Message"});
+    if (text.empty()) text = clean_text(condition, {"MessageId"});
+    if (!text.empty()) found.emplace_back(parse_health(raw_text(condition, {"Severity"})), std::move(text));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(found.size(), kMaxConditions); ++i)
+    text += (i == 0 ? "" : "; ") + found[i].second;
+  return text;
+}
+
 Resettable parse_resettable(const Value& value) {
   Resettable thing;
   thing.path = path_of(value, {"@odata.id"});
@@ -94,11 +112,16 @@ Resettable parse_resettable(const Value& value) {
   thing.identity.serial = clean_text(value, {"SerialNumber"});
   // Dell stores the service tag in SKU, and a board number in SerialNumber; inventories use the serial.
   if (thing.identity.serial.empty()) thing.identity.serial = clean_text(value, {"SKU"});
+  if (to_lower(thing.identity.manufacturer).starts_with("dell"))
+    thing.identity.service_tag = clean_text(value, {"SKU"});
   thing.identity.uuid = clean_text(value, {"UUID"});
   thing.identity.bios = clean_text(value, {"BiosVersion"});
   thing.power.state = power_state(raw_text(value, {"PowerState"}));
   thing.power.boot_progress = clean_text(value, {"BootProgress", "LastState"});
   thing.power.boot_id = clean_text(value, {"LastResetTime"});
+  thing.power.health = std::max(parse_health(raw_text(value, {"Status", "Health"})),
+                                parse_health(raw_text(value, {"Status", "HealthRollup"})));
+  thing.power.condition = conditions_text(value);
   // LastStateTime changes with every state of a boot; only that of the first state identifies the boot.
   if (thing.power.boot_id.empty() && thing.power.boot_progress == "PrimaryProcessorInitializationStarted") {
     thing.power.boot_id = clean_text(value, {"BootProgress", "LastStateTime"});
@@ -192,6 +215,8 @@ BmcSettings parse_network_protocol(const Value& value) {
   BmcSettings settings;
   settings.ipmi_over_lan = truth(value, {"IPMI", "ProtocolEnabled"});
   settings.http = truth(value, {"HTTP", "ProtocolEnabled"});
+  const double port = number(value, {"HTTP", "Port"}).value_or(80);
+  if (port >= 1 && port <= 65'535) settings.http_port = static_cast<std::uint16_t>(port);
   settings.ssh = truth(value, {"SSH", "ProtocolEnabled"});
   settings.snmp = truth(value, {"SNMP", "ProtocolEnabled"});
   const Value* servers = member(value, {"NTP", "NTPServers"});

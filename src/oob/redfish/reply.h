@@ -90,6 +90,8 @@ struct ChassisInfo {
 [[nodiscard]] std::vector<SensorReading> parse_thermal(const Value& value);
 [[nodiscard]] std::vector<SensorReading> parse_power(const Value& value);
 [[nodiscard]] Health parse_health(std::string_view text);
+// The messages of a resource's Status.Conditions, worst first; empty if it has none.
+[[nodiscard]] std::string conditions_text(const Value& value);
 
 struct LogService {
   std::string path{};

@@ -2,6 +2,7 @@
 // lists of Thermal and Power (until Redfish 2020.4), and many have both, of which neither is complete.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -71,24 +72,42 @@ class SensorUnion {
 
 }  // namespace
 
-Result<std::vector<ChassisInfo>> RedfishBmc::chassis() {
-  const Result<std::vector<Value>> values = members(session_->root().chassis, kMaxMembers, false);
-  if (!values.ok()) return values.error();
+// `unread`, if given, gets those that cannot be read.
+Result<std::vector<ChassisInfo>> RedfishBmc::chassis(std::vector<UnreadSensors>* unread) {
+  const Members all = members_of({session_->root().chassis}, kMaxMembers).front();
+  std::optional<Error> problem = all.problem;
+  if (problem && unread != nullptr) unread->push_back({log_name(session_->root().chassis), *problem});
   std::vector<ChassisInfo> out;
-  for (const Value& value : *values) {
-    out.push_back(parse_chassis(value));
-    if (out.back().path.empty()) out.back().path = fmt::format("{}", out.size());  // distinct from the others
+  for (const Member& member : all.members) {
+    if (!member.value.ok()) {
+      const Error& error = member.value.error();
+      if (error.code == ErrorCode::not_found) continue;
+      if (!problem) problem = error;
+      if (unread != nullptr) unread->push_back({log_name(member.path), error});
+      continue;
+    }
+    out.push_back(parse_chassis(*member.value));
+    if (out.back().path.empty()) out.back().path = member.path;
   }
+  if (out.empty() && problem) return *problem;
   return out;
 }
 
 Result<std::vector<SensorReading>> RedfishBmc::sensors() {
-  if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis and therefore no sensors");
-  const Result<std::vector<ChassisInfo>> all = chassis();
+  Result<SensorReadings> all = all_sensors();
   if (!all.ok()) return all.error();
-  std::optional<Error> problem;
-  const auto note = [&](const Error& seen) {
-    if (!problem && seen.code != ErrorCode::not_found) problem = seen;
+  return std::move(all->readings);
+}
+
+Result<SensorReadings> RedfishBmc::all_sensors() {
+  if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis and therefore no sensors");
+  std::vector<UnreadSensors> unread;
+  const Result<std::vector<ChassisInfo>> all = chassis(&unread);
+  if (!all.ok()) return all.error();
+  const auto note = [&](const ChassisInfo& where, const Error& seen) {
+    if (seen.code == ErrorCode::not_found) return;
+    std::string place = log_name(where.path);
+    if (unread.empty() || unread.back().place != place) unread.push_back({std::move(place), seen});
   };
   SensorUnion out(*all);
   std::vector<std::string> collections;
@@ -98,10 +117,10 @@ Result<std::vector<SensorReading>> RedfishBmc::sensors() {
   for (std::size_t i = 0, next = 0; i < all->size(); ++i) {
     if ((*all)[i].sensors.empty()) continue;
     const Members& read = sensors[next++];
-    if (read.problem) note(*read.problem);
+    if (read.problem) note((*all)[i], *read.problem);
     std::vector<SensorReading> readings;
     for (const Member& member : read.members) {
-      if (!member.value.ok()) note(member.value.error());
+      if (!member.value.ok()) note((*all)[i], member.value.error());
       if (member.value.ok()) readings.push_back(parse_sensor(*member.value));
     }
     out.add((*all)[i].path, std::move(readings));
@@ -110,13 +129,19 @@ Result<std::vector<SensorReading>> RedfishBmc::sensors() {
     for (const auto& [path, parse] : {std::pair(one.thermal, &parse_thermal), std::pair(one.power, &parse_power)}) {
       if (path.empty()) continue;
       const Result<RedfishReply> reply = session_->get(path);
-      if (!reply.ok()) note(reply.error());
+      if (!reply.ok()) note(one, reply.error());
       if (reply.ok()) out.add(one.path, parse(reply->value));
     }
   }
-  std::vector<SensorReading> readings = out.take();
-  if (readings.empty() && problem) return *problem;
-  return readings;
+  SensorReadings result{out.take(), {}};
+  if (result.readings.empty() && !unread.empty()) return unread.front().error;
+  // A chassis may have failed in Sensors and in Thermal.
+  std::stable_sort(unread.begin(), unread.end(), [](const auto& a, const auto& b) { return a.place < b.place; });
+  unread.erase(
+      std::unique(unread.begin(), unread.end(), [](const auto& a, const auto& b) { return a.place == b.place; }),
+      unread.end());
+  result.unread = std::move(unread);
+  return result;
 }
 
 }  // namespace weft::oob

@@ -133,29 +133,39 @@ Status RedfishSession::take_session(const HttpReply& reply) {
   const Value value = json_or_null(reply);
   session_path_ = location_path(reply.location);
   if (session_path_.empty()) session_path_ = path_of(value, {"@odata.id"});
-  if (reply.token.empty()) return use_basic();
+  if (reply.token.empty()) {
+    if (endpoint_.login == LoginPolicy::session)
+      return error(ErrorCode::refused, fmt::format("{}: it opened a session without a token", kNoSession));
+    return use_basic();
+  }
   login_.token = reply.token;
   change_account_ = parse_messages(value).change_account;
   return {};
 }
 
 Status RedfishSession::log_in() {
-  if (quirk_->basic_only) return use_basic();
+  const bool may_use_basic = endpoint_.login != LoginPolicy::session;
+  if (endpoint_.login == LoginPolicy::basic || (quirk_->basic_only && may_use_basic)) return use_basic();
   for (const bool first : {true, false}) {
     Result<HttpReply> reply = ask_for_session();
     if (!reply.ok()) return reply.error();
     // 201 by DSP0266; DMTF's reference server says 204.
     if (reply->status >= 200 && reply->status < 300) return take_session(*reply);
     if (reply->status == 401) return error(ErrorCode::refused, std::string(kLoginRefused));
-    if (reply->status == 404 || reply->status == 405) return use_basic();
+    if (reply->status == 404 || reply->status == 405 || reply->status == 501) {
+      if (may_use_basic) return use_basic();
+      return error(ErrorCode::refused, fmt::format("{}: HTTP status {}", kNoSession, reply->status));
+    }
     if (!is_session_limit(*reply)) {
       Error refusal = error_of(*reply);
       // No session until the password is changed; the change itself uses HTTP Basic.
-      if (!change_account_.empty()) return {};
+      if (!change_account_.empty() && may_use_basic) return {};
       return refusal;
     }
-    if (first && remove_stale_session()) continue;
-    if (use_basic().ok()) return {};
+    if (may_use_basic) {
+      if (first && remove_stale_session()) continue;
+      if (use_basic().ok()) return {};
+    }
     return error(ErrorCode::conflict, fmt::format("{}: {}", kSessionLimit, error_of(*reply).message));
   }
   return error(ErrorCode::internal, "unreachable");

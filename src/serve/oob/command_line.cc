@@ -16,23 +16,15 @@ namespace {
 constexpr std::size_t kMaxArgument = 120'000;
 
 // Variables that weft oob, its credential programs and ssh read.
-constexpr std::string_view kInherited[] = {"HOME",
-                                           "LANG",
-                                           "LC_ALL",
-                                           "LD_LIBRARY_PATH",
-                                           "LOGNAME",
-                                           "PATH",
-                                           "SHELL",
-                                           "SSH_AUTH_SOCK",
-                                           "TMPDIR",
-                                           "TZ",
-                                           "USER",
-                                           "WEFT_STATE",
-                                           "WEFT_VAULT_COMMAND",
-                                           "XDG_STATE_HOME",
-                                           "VAULT_ADDR",
-                                           "VAULT_CACERT",
-                                           "VAULT_NAMESPACE",
+constexpr std::string_view kInherited[] = {"HOME",           "LANG",
+                                           "LC_ALL",         "LD_LIBRARY_PATH",
+                                           "LOGNAME",        "PATH",
+                                           "SHELL",          "SSH_AUTH_SOCK",
+                                           "TMPDIR",         "TZ",
+                                           "USER",           "WEFT_ANCHOR",
+                                           "WEFT_STATE",     "WEFT_VAULT_COMMAND",
+                                           "XDG_STATE_HOME", "VAULT_ADDR",
+                                           "VAULT_CACERT",   "VAULT_NAMESPACE",
                                            "VAULT_TOKEN"};
 
 Error wrong(std::string_view name, std::string why) {

@@ -58,14 +58,8 @@ std::vector<OobParameter> events_filter() {
        "level"}};
 }
 std::vector<OobParameter> sensors_filter() {
-  return {{{"kind",
-            FieldType::text,
-            "only sensors of this kind",
-            false,
-            16,
-            {"temperature", "fan", "voltage", "power", "current", "discrete"}},
-           OobPass::option,
-           "kind"},
+  return {text("kind", "only sensors of this kind: temperature, fan, voltage, power, current, discrete, percent, ...",
+               "kind"),
           flag("bad", "only critical, warning and outlier sensors", "bad")};
 }
 std::vector<OobParameter> with(OobParameter first, std::vector<OobParameter> rest) {

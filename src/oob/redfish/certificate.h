@@ -1,0 +1,26 @@
+// What a BMC's certificate says, for people who decide whether to trust it, and its fingerprint, as
+// `openssl x509 -fingerprint -sha256` prints it. Verification is in redfish/trust.h.
+#pragma once
+
+#include <openssl/x509.h>
+
+#include <string>
+#include <string_view>
+
+namespace weft::oob {
+
+struct CertificateFacts {
+  std::string subject;  // "C = US, O = Dell Inc., CN = idrac-7F3K2V3"
+  std::string issuer;   // the same as the subject if it is self-signed
+  std::string from;     // "2024-01-31T00:00:00Z"; empty if it is no time
+  std::string until;
+  std::string fingerprint;  // "sha256:" and 64 hexadecimal digits
+};
+[[nodiscard]] CertificateFacts describe_certificate(X509* certificate);
+
+// SHA-256 of the certificate's DER: 64 hexadecimal digits. Empty if it cannot be computed.
+[[nodiscard]] std::string digest_of_certificate(X509* certificate);
+// The digits of a fingerprint as people write it: "sha256:..." or "AB:CD:..."; empty if it is none.
+[[nodiscard]] std::string parse_certificate_digest(std::string_view text);
+
+}  // namespace weft::oob
