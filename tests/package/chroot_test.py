@@ -32,7 +32,7 @@ export WEFT_CLUSTER=/etc/weft/cluster.yaml XDG_STATE_HOME=/var/lib HOME=/var/lib
 line=$(sed -n 's/^ExecStart=//p' /lib/systemd/system/weft.service | sed 's|%t|/run|')
 . /etc/weft/serve.conf
 cd /
-eval "setpriv --reuid weft --regid weft --clear-groups -- $line" 2>/tmp/serve.log &
+eval "exec setpriv --reuid weft --regid weft --clear-groups -- $line" 2>/tmp/serve.log &
 server=$!
 for i in $(seq 600); do weft status >/dev/null 2>&1 && break; sleep 0.1; done
 weft status
