@@ -121,6 +121,8 @@ bool is_plain_quantity(std::string_view text) {
          std::all_of(unit.begin(), unit.end(), is_letter);
 }
 
+bool is_safe_in_shell(char c) { return is_letter_or_digit(c) || contains("-_./:,+@%=", {&c, 1}); }
+
 }  // namespace
 
 std::string json_quote(std::string_view text) {
@@ -184,6 +186,23 @@ bool is_simple_yaml_text(std::string_view text) {
 std::string yaml_quote(std::string_view text) {
   // A JSON string, with json_quote's escapes, is a double-quoted YAML string.
   return is_plain_yaml_text(text) ? std::string(text) : json_quote(text);
+}
+
+std::string shell_quote(std::string_view text) {
+  const bool bare = !text.empty() && text.front() != '=' && std::all_of(text.begin(), text.end(), is_safe_in_shell);
+  return bare ? std::string(text) : shell_quote_always(text);
+}
+
+std::string shell_quote_always(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else if (c != '\0') {
+      out += c;
+    }
+  }
+  return out + "'";
 }
 
 }  // namespace weft

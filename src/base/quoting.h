@@ -1,5 +1,5 @@
-// Quoting for JSON and YAML: JSON strings with their escapes, and when YAML needs quotes. Every writer of either format
-// uses these functions.
+// Quoting for JSON, YAML and shells: JSON strings with their escapes, when YAML needs quotes, and words of a POSIX
+// shell command. Every writer of these formats uses these functions.
 #pragma once
 
 #include <string>
@@ -24,5 +24,17 @@ void append_json_quoted(std::string& out, std::string_view text);
 [[nodiscard]] bool is_simple_yaml_text(std::string_view text);
 // `text`, quoted if necessary.
 [[nodiscard]] std::string yaml_quote(std::string_view text);
+
+// One word of a POSIX shell command (sh, bash, zsh; fish has other rules). The shell reads it as the text byte for
+// byte, including newlines and other control characters, which have no special meaning inside single quotes. NUL bytes
+// are dropped because no program argument can contain one. For line-based formats, replace newlines before quoting.
+//
+// Bare if the text has only letters, digits and -_./:,+@%= and does not begin with '=' (zsh expands that); otherwise in
+// single quotes: a b is 'a b', it's is 'it'\''s', the empty text is ''. A bare NAME=value is an argument unless it is
+// the first word of a command.
+[[nodiscard]] std::string shell_quote(std::string_view text);
+
+// In single quotes even if the text needs none.
+[[nodiscard]] std::string shell_quote_always(std::string_view text);
 
 }  // namespace weft

@@ -10,12 +10,12 @@
 #include "base/asset.h"
 #include "base/human_format.h"
 #include "base/quoting.h"
-#include "base/svg.h"
 #include "base/text.h"
 #include "design/picture_style.h"
 #include "design/pictures.h"
 #include "design/views_common.h"
 #include "html/page.h"
+#include "html/svg.h"
 
 namespace weft::design {
 namespace {

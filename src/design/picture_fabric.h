@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/svg.h"
 #include "design/picture_style.h"
+#include "html/svg.h"
 #include "model/cluster.h"
 
 namespace weft::design {

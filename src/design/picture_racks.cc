@@ -9,10 +9,10 @@
 
 #include "base/host_range.h"
 #include "base/human_format.h"
-#include "base/svg.h"
 #include "design/picture_style.h"
 #include "design/pictures.h"
 #include "design/views_common.h"
+#include "html/svg.h"
 
 namespace weft::design {
 

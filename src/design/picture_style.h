@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/svg.h"
+#include "html/svg.h"
 #include "model/cluster.h"
 
 namespace weft::design {

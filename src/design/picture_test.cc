@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/svg.h"
 #include "design/pictures.h"
+#include "html/svg.h"
 #include "model/load.h"
 
 namespace weft::design {

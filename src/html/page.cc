@@ -3,7 +3,7 @@
 #include "base/asset.h"
 #include "base/base64.h"
 #include "base/hash.h"
-#include "base/svg.h"
+#include "html/svg.h"
 
 namespace weft::html {
 namespace {

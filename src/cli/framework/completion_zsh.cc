@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/text.h"
 #include "cli/framework/completion.h"
 

@@ -8,7 +8,7 @@
 #include "base/asset.h"
 #include "base/file.h"
 #include "base/file_descriptor.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/framework/context.h"

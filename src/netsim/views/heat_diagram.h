@@ -2,7 +2,7 @@
 // fabrics have no diagram: thousands of lines are unreadable.
 #pragma once
 
-#include "base/svg.h"
+#include "html/svg.h"
 #include "netsim/sim/result.h"
 
 namespace weft::netsim {

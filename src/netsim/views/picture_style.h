@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/svg.h"
+#include "html/svg.h"
 #include "netsim/network/sim_time.h"
 
 namespace weft::netsim {

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "base/human_format.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/text.h"
 #include "oob/audit/default_logins.h"
 #include "oob/audit/http_probe.h"

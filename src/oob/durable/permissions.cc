@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/file_descriptor.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "oob/durable/file.h"
 
 namespace weft::oob {

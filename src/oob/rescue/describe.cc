@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/host_range.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/utf8.h"
 #include "oob/rescue/plan.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "model/lossless.h"
 #include "model/server_ports.h"
 #include "render/core/line_file.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "render/core/line_file.h"
 #include "render/hosts/parts.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "render/core/targets.h"
 #include "render/kube/services.h"
 

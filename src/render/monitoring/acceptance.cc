@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "render/core/targets.h"
 
 namespace weft::render {

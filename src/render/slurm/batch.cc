@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/asset.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {

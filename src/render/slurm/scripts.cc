@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {

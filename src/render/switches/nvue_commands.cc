@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/text.h"
 
 namespace weft::render::nvue_render {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "base/svg.h"
+#include "html/svg.h"
 
 namespace weft::sched {
 namespace {

@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "base/asset.h"
-#include "base/svg.h"
 #include "base/text.h"
 #include "html/page.h"
+#include "html/svg.h"
 #include "sched/replay/choice.h"
 #include "sched/replay/plot.h"
 #include "sched/replay/policies.h"

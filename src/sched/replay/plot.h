@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/svg.h"
+#include "html/svg.h"
 #include "sched/replay/view.h"
 
 namespace weft::sched {

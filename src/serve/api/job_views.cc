@@ -5,7 +5,7 @@
 
 #include "base/host_range.h"
 #include "base/human_format.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/text.h"
 #include "sched/explain/view.h"
 #include "serve/api/views.h"

@@ -7,9 +7,9 @@
 
 #include "base/asset.h"
 #include "base/human_format.h"
-#include "base/svg.h"
 #include "base/text.h"
 #include "html/page.h"
+#include "html/svg.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/view.h"

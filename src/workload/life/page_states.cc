@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/human_format.h"
-#include "base/svg.h"
 #include "base/text.h"
+#include "html/svg.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/view_cells.h"
 

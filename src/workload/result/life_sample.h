@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/svg.h"
+#include "html/svg.h"
 #include "workload/result/life.h"
 
 namespace weft::workload::sample {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 
 namespace weft::workload {
 namespace {

@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "base/asset.h"
-#include "base/shell_quote.h"
+#include "base/quoting.h"
 #include "base/text.h"
 #include "world/core/rank_environment.h"
 #include "world/local/engine_state.h"

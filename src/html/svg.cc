@@ -1,4 +1,4 @@
-#include "base/svg.h"
+#include "html/svg.h"
 
 #include <fmt/format.h>
 

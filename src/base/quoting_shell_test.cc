@@ -1,10 +1,9 @@
-#include "base/shell_quote.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "base/process.h"
+#include "base/quoting.h"
 #include "base/random.h"
 
 namespace weft {
