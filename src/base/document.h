@@ -13,10 +13,12 @@
 namespace weft {
 
 // A cell keeps its type so that machine formats carry numbers as numbers. `shown`, if not empty, is the text for people
-// (for example "400G" for 400000000000).
+// (for example "400G" for 400000000000). `brief`, if not empty, is shorter and for the format `table` alone ("all 103"
+// for a list of hosts).
 struct Cell {
   std::variant<std::monostate, std::string, std::int64_t, double, bool> value;
   std::string shown;
+  std::string brief;
 
   Cell() = default;
   Cell(std::string text) : value(std::move(text)) {}                        // NOLINT(google-explicit-constructor)

@@ -19,9 +19,11 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kMaxCellLines = 8;  // of a cell that is wrapped; the rest is cut
 constexpr std::size_t kMinFactWidth = 24;
 
-std::string shown_text(const Cell& cell) {
+std::string shown_text(const Cell& cell, OutputFormat format) {
   std::string text;
-  if (!cell.shown.empty()) {
+  if (!cell.brief.empty() && format == OutputFormat::table) {
+    text = printable(cell.brief);
+  } else if (!cell.shown.empty()) {
     text = printable(cell.shown);
   } else if (const auto* string = std::get_if<std::string>(&cell.value)) {
     text = printable(*string);
@@ -57,14 +59,14 @@ struct TextColumn {
   std::vector<std::string> cells;  // the heading, then the rows
 };
 
-TextColumn text_column(const TableSection& table, std::size_t index) {
+TextColumn text_column(const TableSection& table, std::size_t index, OutputFormat format) {
   TextColumn column;
   column.title = printable(table.columns[index].title);
   column.align = table.columns[index].align;
   column.widths.priority = table.columns[index].priority;
   column.cells.reserve(table.rows.size() + 1);
   column.cells.push_back(column.title);
-  for (const std::vector<Cell>& row : table.rows) column.cells.push_back(shown_text(cell_at(row, index)));
+  for (const std::vector<Cell>& row : table.rows) column.cells.push_back(shown_text(cell_at(row, index), format));
   for (const std::string& cell : column.cells)
     column.widths.natural = std::max(column.widths.natural, display_width(cell));
   column.width = column.widths.natural;
@@ -91,7 +93,8 @@ class TableWriter {
  public:
   TableWriter(const TableSection& table, const OutputStyle& style) : table_(table), style_(style) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      if (!table.columns[i].wide || style.format == OutputFormat::wide) columns_.push_back(text_column(table, i));
+      if (!table.columns[i].wide || style.format == OutputFormat::wide)
+        columns_.push_back(text_column(table, i, style.format));
     }
     fit();
   }
@@ -185,7 +188,7 @@ void append_facts(std::string& out, const FactsSection& section, const OutputSty
   const bool fits = style.width > 0 && style.format == OutputFormat::table;
   const std::size_t rest = style.width > label + kGap ? style.width - label - kGap : 0;
   for (const Fact& fact : section.facts) {
-    const std::string text = shown_text(fact.value);
+    const std::string text = shown_text(fact.value, style.format);
     std::vector<std::string> lines = {text};
     if (fits && display_width(text) > rest) lines = wrap_text(text, std::max(rest, kMinFactWidth));
     for (const std::string& line : lines) {

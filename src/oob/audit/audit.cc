@@ -355,16 +355,16 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
                    {.key = "rule", .title = "Rule"},
                    {.key = "title", .title = "Title", .wide = true},
                    {.key = "count", .title = "Count", .align = Column::Align::right},
-                   {.key = "devices", .title = "Devices"},
-                   {.key = "what", .title = "Finding"},
-                   {.key = "fix", .title = "Fix"}};
+                   {.key = "what", .title = "Finding", .priority = 3},
+                   {.key = "devices", .title = "Devices", .priority = 2},
+                   {.key = "fix", .title = "Fix", .priority = 1}};
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);
     const std::string fix =
         replace_all(replace_all(row.finding.fix, "HOSTS", shell_quote(devices)), "CLUSTER", shell_quote(cluster_file));
     table.rows.push_back({severity_word(row.finding.severity), Cell(row.finding.rule->id),
-                          Cell(row.finding.rule->title), static_cast<std::uint64_t>(row.targets.size()), devices,
-                          row.finding.what, fix});
+                          Cell(row.finding.rule->title), static_cast<std::uint64_t>(row.targets.size()),
+                          row.finding.what, inventory.hosts_cell(row.targets, report.asked), fix});
   }
   const bool sound = table.rows.empty();
   document.sections.emplace_back(std::move(table));

@@ -123,6 +123,15 @@ std::string Inventory::fold(std::span<const std::uint32_t> targets) const {
   return fold_hosts(std::move(names));
 }
 
+Cell Inventory::hosts_cell(std::span<const std::uint32_t> targets, std::size_t asked) const {
+  constexpr std::size_t kShortList = 24;  // columns; the names say more than their number
+  std::string names = fold(targets);
+  const bool is_long = names.size() > kShortList;
+  Cell cell(std::move(names));
+  if (is_long && targets.size() == asked) cell.brief = "all " + std::to_string(asked);
+  return cell;
+}
+
 std::vector<std::uint32_t> Inventory::children(std::uint32_t target) const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t i = 0; i < targets_.size(); ++i) {

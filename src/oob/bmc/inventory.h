@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/document.h"
 #include "base/quantity.h"
 #include "model/cluster.h"
 #include "oob/bmc/endpoint.h"
@@ -65,6 +66,8 @@ class Inventory {
   [[nodiscard]] Result<std::vector<std::uint32_t>> select(std::string_view words) const;
   // Names of targets, folded into ranges: "train[001-004]".
   [[nodiscard]] std::string fold(std::span<const std::uint32_t> targets) const;
+  // The same for a table, where a long list of all `asked` targets is brief: "all 103".
+  [[nodiscard]] Cell hosts_cell(std::span<const std::uint32_t> targets, std::size_t asked) const;
   // Changes every endpoint: applies command-line options to all of them.
   void adjust(const std::function<void(Endpoint&)>& change) {
     for (Target& target : targets_) change(target.endpoint);

@@ -200,7 +200,7 @@ Document settings_document(const Inventory& inventory, const SettingsFleet& flee
     for (const auto& [target, one] : settings) values.add(row.text(one), target);
     for (const FoldedRow& value : values.rows()) {
       table.rows.push_back({Cell(row.title), value.key, static_cast<std::uint64_t>(value.targets.size()),
-                            inventory.fold(value.targets)});
+                            inventory.hosts_cell(value.targets, settings.size())});
     }
   }
   document.sections.emplace_back(std::move(table));

@@ -125,7 +125,7 @@ Document users_document(const Inventory& inventory, const UserFleet& fleet, cons
     table.rows.push_back(
         {Cell(shown_name(account.name)), to_text(account.role), Cell(account.enabled, account.enabled ? "yes" : "no"),
          Cell(account.locked, account.locked ? "yes" : "no"), static_cast<std::uint64_t>(targets.size()),
-         inventory.fold(targets), most ? Cell(inventory.fold(missing)) : Cell()});
+         inventory.hosts_cell(targets, asked.size()), most ? Cell(inventory.fold(missing)) : Cell()});
   }
   document.sections.emplace_back(std::move(table));
   add_unreached(document, inventory, unreached);

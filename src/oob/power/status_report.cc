@@ -55,7 +55,8 @@ TableSection folded(const Inventory& inventory, const StatusReport& report) {
   for (const DeviceStatus& device : report.devices) same[saying_of(inventory, device)].push_back(device.target);
   table.rows.reserve(same.size());
   for (const auto& [saying, targets] : same) {
-    table.rows.push_back({saying.state, std::uint64_t{targets.size()}, saying.detail, inventory.fold(targets)});
+    table.rows.push_back({saying.state, std::uint64_t{targets.size()}, saying.detail,
+                          inventory.hosts_cell(targets, report.devices.size())});
   }
   return table;
 }
