@@ -35,6 +35,16 @@ ValueType text_type(std::string name, std::string pattern = {}) {
   return type;
 }
 
+std::string hint_for(std::string_view unknown_key, const std::vector<Field>& fields) {
+  std::vector<std::string_view> keys;
+  for (const Field& field : fields) keys.push_back(field.key);
+  std::string hint = did_you_mean(unknown_key, keys);
+  if (!hint.empty()) return hint;
+  hint = "known keys:";
+  for (const std::string_view key : keys) hint += " " + std::string(key);
+  return hint;
+}
+
 }  // namespace
 
 bool Codec<std::string>::read(const YamlNode& node, Diagnostics& diagnostics, std::string& out) {
@@ -214,13 +224,9 @@ void Schema::read(const YamlNode& node, Diagnostics& diagnostics, void* record) 
       if (field.key == entry.key) match = &field;
     }
     if (match == nullptr) {
-      std::vector<std::string_view> keys;
-      for (const Field& field : fields_) keys.push_back(field.key);
-      std::string hint = did_you_mean(entry.key, keys);
-      if (hint.empty()) {
-        hint = "known keys:";
-        for (const std::string_view key : keys) hint += " " + std::string(key);
-      }
+      // Later ones are only counted, and a file may have a million of them.
+      std::string hint =
+          diagnostics.error_count() < Diagnostics::kMaxKept ? hint_for(entry.key, fields_) : std::string();
       diagnostics.error(entry.key_place, fmt::format("unknown key `{}` in {}", entry.key, name_), std::move(hint),
                         entry.key.size());
       continue;

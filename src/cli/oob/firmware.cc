@@ -107,7 +107,7 @@ Command oob_firmware_command() {
                        "Update one BMC"},
                       {"weft oob firmware update pod16.yaml --resume 4f1c09d2ab37e865", "Continue after a crash"}};
   command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .required = false, .open = true},
-                       {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
+                       cluster_argument_or({"open"}),
                        oob_hosts_argument()};
   command.options =
       joined(joined({{.name = "baseline",
