@@ -132,7 +132,7 @@ TEST_F(Designer, IsShortAndCommented) {
   ASSERT_TRUE(answer.ok());
   const auto lines = std::count(answer->yaml.begin(), answer->yaml.end(), '\n');
   EXPECT_GE(lines, 40);
-  EXPECT_LE(lines, 75);
+  EXPECT_LE(lines, 80);
   EXPECT_GE(std::count(answer->yaml.begin(), answer->yaml.end(), '#'), 10);
 }
 

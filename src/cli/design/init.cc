@@ -186,7 +186,7 @@ Command init_command() {
                       {"weft init --yes", "All defaults: 64 H100s on Ethernet, with Kubernetes"},
                       {"weft init --yes --gpus 512 --network infiniband -f pod.yaml", "For scripts"}};
   command.options = {{.name = "gpus", .value = "N", .help = "number of GPUs", .fallback = std::to_string(kDefaultGpus)},
-                     {.name = "yes", .letter = 'y', .help = "ask nothing: defaults for what no option answers"}};
+                     {.name = "yes", .help = "ask nothing: defaults for what no option answers"}};
   for (Option& option : design_choice_options()) {
     const std::set<std::string> answers = {"gpu", "network", "data", "scheduler", "name"};
     if (answers.contains(option.name)) command.options.push_back(std::move(option));

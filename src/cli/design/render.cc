@@ -78,7 +78,7 @@ Exit run_render(Context& context) {
   render::RenderOptions options;
   std::vector<const render::RenderTarget*> targets;
   if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
-  if (arguments.word(0).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
+  if (arguments.word(0).empty()) return context.missing_cluster(usage_of(context.command()));
   if (!arguments.has("output"))
     return context.usage_error("missing output folder: give -o DIR", {usage_of(context.command())});
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(arguments.word(0));

@@ -181,9 +181,10 @@ TEST(RunTest, DesignRefusesInvalidValues) {
 }
 
 TEST(RunTest, ShowReportsUsageErrors) {
+  const std::string hint = "  or name the file weft.yaml, or set WEFT_CLUSTER: see `weft help cluster-file`\n";
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"show"}, "weft show: missing CLUSTER\n  usage: weft show [VIEW] CLUSTER [OPTIONS]\n"},
-      {{"show", "racks"}, "weft show: missing CLUSTER\n  usage: weft show racks CLUSTER\n"},
+      {{"show"}, "weft show: missing CLUSTER\n  usage: weft show [VIEW] CLUSTER [OPTIONS]\n" + hint},
+      {{"show", "racks"}, "weft show: missing CLUSTER\n  usage: weft show racks CLUSTER\n" + hint},
       {{"show", "c.yaml", "racks"}, "weft show: the view must precede the cluster file\n  weft show racks c.yaml\n"},
       {{"show", "racks", "c.yaml", "--fabric", "oob"},
        "weft show: --fabric does not apply to `racks`\n  it applies to the views switches, cables, ports or "

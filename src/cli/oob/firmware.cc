@@ -71,7 +71,7 @@ Exit run_firmware(Context& context) {
   if (verb != "list" && verb != "update")
     return context.usage_error(fmt::format("unknown firmware verb `{}`", verb),
                                {"verbs: " + listed(names_of(verbs()))});
-  if (context.arguments().word(1).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
+  if (context.arguments().word(1).empty()) return context.missing_cluster(usage_of(context.command()));
   Exit code = Exit::ok;
   std::optional<oob::FirmwareBaseline> baseline;
   if (!read_baseline(context, baseline, code)) return code;

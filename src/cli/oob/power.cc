@@ -152,7 +152,7 @@ Exit run_power_command(Context& context) {
   const std::optional<PowerVerb> verb = oob::power_verb_named(word);
   if (!verb && word != "status")
     return context.usage_error(fmt::format("unknown power verb `{}`", word), {"verbs: " + listed(names_of(verbs()))});
-  if (arguments.word(1).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
+  if (arguments.word(1).empty()) return context.missing_cluster(usage_of(context.command()));
   return verb ? run_verb(context, *verb) : run_oob_status(context, 1);
 }
 
