@@ -40,7 +40,6 @@ std::vector<std::string> pager_environment() {
   std::vector<std::string> variables;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) variables.emplace_back(*each);
   if (std::getenv("LESS") == nullptr) variables.emplace_back("LESS=FRX");  // NOLINT(concurrency-mt-unsafe)
-  if (std::getenv("LV") == nullptr) variables.emplace_back("LV=-c");       // NOLINT(concurrency-mt-unsafe)
   return variables;
 }
 

@@ -29,7 +29,7 @@ Topic environment() {
            {"COLUMNS",
             "width that tables fit into, also on a pipe; default: the width of the terminal, and on a pipe any. "
             "`-o wide` is never fitted"},
-           {"WEFT_PAGER, PAGER",
+           {"WEFT_PAGER, PAGER, LESS",
             "shell command that shows results longer than the terminal, `cat` for none: WEFT_PAGER, else "
             "`defaults: pager:` of the configuration file, else PAGER, else less (with LESS=FRX unless LESS is set)"},
            {"NO_COLOR", "if set and not empty, disables color unless --color always is given"},
@@ -62,6 +62,7 @@ Topic environment() {
            {"HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR",
             "folders of the configuration file, of state, and of the local socket of a user's server"},
            {"PATH", "where weft finds the programs that it runs: ssh, vault, sbatch and others"},
+           {"NOTIFY_SOCKET", "where `weft serve` reports that it is ready; systemd sets it"},
            {"SUDO_USER", "who called sudo: the journal of `weft oob` names both users"},
            {"WEFT_ON_BEHALF_OF, WEFT_SERVE_OPERATION, WEFT_PROGRESS",
             "set by `weft serve` for the `weft oob` commands that it runs: user, operation, and progress by line"}},
