@@ -54,7 +54,7 @@ def widest(text):
 def all_commands():
     help_text = run("show --help").stdout
     views = re.findall(r"^  ([a-z-]+) +\S", help_text.split("VIEW:")[1].split("\n\n")[0], re.MULTILINE)
-    pictures = [view for view in views if view.startswith("svg") or view == "effective"]
+    pictures = [view for view in views if view.startswith("svg") or view in ("effective", "page")]
     return COMMANDS + [f"show {view}" for view in views if view not in pictures]
 
 
