@@ -1,5 +1,6 @@
 """Debian's Chromium, driven by chromedriver over HTTP (WebDriver, https://www.w3.org/TR/webdriver2/)."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -34,6 +35,7 @@ class Driver:
                 self.port = int(found.group(1))
                 break
         self.count = 0
+        self.sessions = []
 
     def request(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
@@ -53,9 +55,14 @@ class Driver:
                    "binary": shutil.which("chromium")}
         wanted = {"browserName": "chrome", "acceptInsecureCerts": True, "goog:chromeOptions": options,
                   "goog:loggingPrefs": {"browser": "ALL", **({"performance": "ALL"} if requests else {})}}
-        return Page(self, self.request("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"])
+        session = self.request("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        self.sessions.append(session)
+        return Page(self, session)
 
     def close(self):
+        for session in self.sessions:  # a browser outlives its driver
+            with contextlib.suppress(DriverError):
+                self.request("DELETE", f"/session/{session}")
         self.process.terminate()
         self.process.wait()
         self.process.stdout.close()

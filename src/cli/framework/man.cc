@@ -102,6 +102,7 @@ std::string main_man_page(const std::vector<Choice>& formats) {
   out += ".SH EXAMPLES\nFrom a new design to a cable list.\n";
   append_examples(out, main_examples());
   std::vector<std::string> references;
+  references.reserve(formats.size());
   for (const Choice& format : formats) references.push_back(".BR " + roff(format.name) + " (5)");
   append_references(out, references);
   return out;
@@ -130,6 +131,7 @@ std::string command_man_page(const Command& command) {
 std::string group_man_page(std::string_view group) {
   const std::vector<const Command*> commands = commands_of_group(group);
   std::vector<std::string> words;
+  words.reserve(commands.size());
   for (const Command* command : commands) words.emplace_back(command->last_word());
   std::string out;
   append_head(out, man_page_name(group), fmt::format("commands of weft {}: {}", group, join(words, ", ")));

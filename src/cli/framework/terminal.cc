@@ -75,6 +75,7 @@ Result<pid_t> start_pager(std::string pager, int input) {
   const std::array<char*, 4> arguments = {shell.data(), option.data(), pager.data(), nullptr};
   std::vector<std::string> variables = pager_environment();
   std::vector<char*> pointers;
+  pointers.reserve(variables.size() + 1);
   for (std::string& variable : variables) pointers.push_back(variable.data());
   pointers.push_back(nullptr);
   pid_t child = -1;
