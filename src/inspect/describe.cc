@@ -173,7 +173,7 @@ Document describe(const model::Cluster& cluster, const std::vector<Thing>& thing
     const std::string number = same > 0 ? std::to_string(same + 1) : std::string();
     for (std::size_t s = first; s < document.sections.size(); ++s) {
       std::string& key = key_of(document.sections[s]);
-      key = s == first ? key + number : fmt::format("{}{}_{}", to_text(thing.kind), number, key);
+      key = s == first ? fmt::format("{}{}", key, number) : fmt::format("{}{}_{}", to_text(thing.kind), number, key);
     }
   }
   std::vector<std::string> distinct = forms;

@@ -38,7 +38,7 @@ std::string labels_of(const model::PoolSpec& pool, const std::string& host) {
   }
   std::vector<std::string> texts;
   texts.reserve(labels.size());
-  for (const auto& [key, value] : labels) texts.push_back(key + "=" + value);
+  for (const auto& [key, value] : labels) texts.push_back(fmt::format("{}={}", key, value));
   return join(texts, ", ");
 }
 

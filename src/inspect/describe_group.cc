@@ -170,6 +170,7 @@ void Describer::add_pool(std::size_t index, Document& document) {
     power += *cluster_.server_of(device).power;
   }
   std::vector<std::string> racks;
+  racks.reserve(by_rack.size());
   for (const auto& [rack, members] : by_rack) racks.push_back(rack);
   const std::vector<std::string> partitions = partitions_of(pool.name->text);
   FactList facts("pool", "Pool");

@@ -21,7 +21,6 @@ namespace views = design::views;
 using views::left;
 using views::right;
 using views::text_cell;
-using views::wide;
 
 constexpr std::size_t kShownValue = 60;
 

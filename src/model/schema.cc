@@ -37,6 +37,7 @@ ValueType text_type(std::string name, std::string pattern = {}) {
 
 std::string hint_for(std::string_view unknown_key, const std::vector<Field>& fields) {
   std::vector<std::string_view> keys;
+  keys.reserve(fields.size());
   for (const Field& field : fields) keys.push_back(field.key);
   std::string hint = did_you_mean(unknown_key, keys);
   if (!hint.empty()) return hint;

@@ -90,10 +90,10 @@ Command oob_firmware_command() {
       "of one model come first. A stored image is one that the BMC keeps for a rollback and does not run.",
       "--baseline FILE compares them with wanted versions and with advisories. The order of vendors' versions is not "
       "always known; that is then a finding of severity note, and never 'not affected'.",
-      "update sends an image to one machine after the other, and stops at the first failure. It writes each step to "
-      "the "
-      "journal before it is sent, follows the BMC's task, waits while the BMC restarts, and is done when the version "
-      "is the expected one, in good health, read twice: 'Completed' alone proves nothing. An image whose fate is not "
+      "update sends an image to one machine after the other, and stops at the first failure. Each step is written to "
+      "the journal before it is sent. It follows the BMC's task, waits while the BMC restarts, and is done when the "
+      "version is the expected one, in good health, read twice: 'Completed' alone proves nothing. An image whose fate "
+      "is not "
       "known is never sent again; such a machine is listed as maybe half-flashed.",
       "An update whose process crashed or was stopped is incomplete in the journal: --open lists it with the machines "
       "that may be half-flashed, --resume ID observes them. Until then power operations on them are refused.",
