@@ -27,7 +27,7 @@ name: flash
 pools:
   - {name: train, role: training, server: hgx-h100, count: 3, per_rack: 1}
 """
-FAST = ("--poll", "50ms", "--quiet", "600ms", "--deadline", "20s")
+FAST = ("--poll", "50ms", "--settle", "600ms", "--deadline", "20s")
 KILLS = 14
 
 
@@ -64,7 +64,7 @@ class Machines:
         return done.stdout, done.stderr
 
     def update_words(self, hosts="train001", image="bmc.bin", *more):
-        return ("firmware", "update", str(self.folder / "cluster.yaml"), hosts, "--image", str(self.folder / image),
+        return ("firmware", "update", str(self.folder / "cluster.yaml"), hosts, "--image-file", str(self.folder / image),
                 "--reason", "test", "--yes", *FAST, *more)
 
     def update(self, hosts="train001", image="bmc.bin", *more, codes=(0,)):
@@ -115,7 +115,7 @@ class OobFirmwareUpdate(unittest.TestCase):
     def test_update(self):
         """One machine after the other; the BMC restarts, and the version is read afterwards."""
         machines = self.machines()
-        rows = machines.update("train[001-002]", "bmc.bin", "--target", "BMC", "--expect", "2.15.0")
+        rows = machines.update("train[001-002]", "bmc.bin", "--component", "BMC", "--expect", "2.15.0")
         for row in rows.values():
             self.assertEqual((row["end"], row["reason"], row["half_flashed"]),
                              ("done", "BMC 2.14.0 to 2.15.0", False))
@@ -127,7 +127,7 @@ class OobFirmwareUpdate(unittest.TestCase):
         self.assertEqual(intents, ["train001", "train002"])
         self.assertEqual(machines.open_updates(), [])
         # The same version is not sent again.
-        rows = machines.update("train001", "bmc.bin", "--target", "BMC", "--expect", "2.15.0")
+        rows = machines.update("train001", "bmc.bin", "--component", "BMC", "--expect", "2.15.0")
         self.assertEqual((rows["train001"]["end"], rows["train001"]["reason"]), ("done", "was already BMC 2.15.0"))
         self.assertEqual(machines.images(), 2)
 
@@ -135,15 +135,15 @@ class OobFirmwareUpdate(unittest.TestCase):
         """Nothing is sent without --yes and --reason, to a running machine, or if the image cannot fit."""
         machines = self.machines()
         cluster, image = str(machines.folder / "cluster.yaml"), str(machines.folder / "bmc.bin")
-        base = ("firmware", "update", cluster, "train001", "--image", image)
-        out, _ = machines.weft(*base, "--target", "BMC", "--expect", "2.15.0", "--dry-run")
+        base = ("firmware", "update", cluster, "train001", "--image-file", image)
+        out, _ = machines.weft(*base, "--component", "BMC", "--expect", "2.15.0", "--dry-run")
         self.assertIn("MultipartHttpPush to BMC: BMC 2.14.0 to 2.15.0", out)
         machines.weft(*base, codes=(4,))
         machines.weft(*base, "--yes", codes=(4,))
         machines.weft("firmware", "update", cluster, "train001", codes=(2,))
-        machines.weft("firmware", "update", cluster, "train001", "--image", image + ".no", codes=(2, 5))
+        machines.weft("firmware", "update", cluster, "train001", "--image-file", image + ".no", codes=(2, 5))
         self.assertIn("at most 49152 bytes", machines.update("train001", "large.bin", codes=(3,))["train001"]["reason"])
-        self.assertEqual(machines.update("train001", "bmc.bin", "--target", "NIC", codes=(3,))["train001"]["reason"],
+        self.assertEqual(machines.update("train001", "bmc.bin", "--component", "NIC", codes=(3,))["train001"]["reason"],
                          "has no component NIC")
         machines.weft("power", "on", cluster, "train001", "--yes", "--reason", "test")
         row = machines.update(codes=(3,))["train001"]
@@ -194,7 +194,7 @@ class OobFirmwareUpdate(unittest.TestCase):
     def test_rollback(self):
         """Another version than expected is a proven failure: the rollback image restores the one before."""
         machines = self.machines()
-        row = machines.update("train001", "bmc.bin", "--target", "BMC", "--expect", "2.16.0", "--rollback-image",
+        row = machines.update("train001", "bmc.bin", "--component", "BMC", "--expect", "2.16.0", "--rollback-image",
                               str(machines.folder / "old.bin"), codes=(3,))["train001"]
         self.assertEqual((row["end"], row["half_flashed"]), ("not done", False))
         self.assertIn("was rolled back", row["reason"])

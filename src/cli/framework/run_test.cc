@@ -248,7 +248,10 @@ TEST(RunTest, HelpFitsTheTerminal) {
 // Runs in a folder of its own, which is the current one meanwhile.
 class DefaultClusterTest : public testing::Test {
  protected:
-  DefaultClusterTest() : before_(fs::current_path()), folder_(fs::path(testing::TempDir()) / "weft_default_cluster") {
+  DefaultClusterTest()
+      : before_(fs::current_path()),
+        folder_(fs::path(testing::TempDir()) / "weft_default_cluster" /
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "a" / "b");
     fs::current_path(folder_ / "a" / "b");
@@ -283,7 +286,7 @@ TEST_F(DefaultClusterTest, TheNearestSourceWins) {
                                          << "}\n";
   EXPECT_THAT(file_of({"show"}), EndsWith("preset.yaml"));
   put("weft.yaml");
-  EXPECT_THAT(file_of({"show", "racks"}), EndsWith("weft_default_cluster/weft.yaml"));
+  EXPECT_THAT(file_of({"show", "racks"}), EndsWith("TheNearestSourceWins/weft.yaml"));
   put("a/b/weft.yaml");
   EXPECT_EQ(file_of({"checklist"}), "weft.yaml");
   put("other.yaml");

@@ -100,12 +100,13 @@ Command oob_firmware_command() {
       "json, yaml, ndjson and csv have one row per machine and component. list: exit code 1 if a component is "
       "below the baseline or affected, 3 if a BMC or a part of its inventory could not be read. update: 0 if all are "
       "done or staged, 3 if some are not, 4 if refused, 5 if no BMC could be reached."};
-  command.examples = {{"weft oob firmware list pod16.yaml @train", "Versions of a pool, differences first"},
-                      {"weft oob firmware list pod16.yaml --baseline firmware.yaml", "Compare with wanted versions"},
-                      {"weft oob firmware update pod16.yaml train007 --image bmc.bin --target BMC --expect 2.15.0 "
-                       "--reason CVE-2024-54085 --yes",
-                       "Update one BMC"},
-                      {"weft oob firmware update pod16.yaml --resume 4f1c09d2ab37e865", "Continue after a crash"}};
+  command.examples = {
+      {"weft oob firmware list pod16.yaml @train", "Versions of a pool, differences first"},
+      {"weft oob firmware list pod16.yaml --baseline firmware.yaml", "Compare with wanted versions"},
+      {"weft oob firmware update pod16.yaml train007 --image-file bmc.bin --component BMC --expect 2.15.0 "
+       "--reason CVE-2024-54085 --yes",
+       "Update one BMC"},
+      {"weft oob firmware update pod16.yaml --resume 4f1c09d2ab37e865", "Continue after a crash"}};
   command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .required = false, .open = true},
                        cluster_argument_or({"open"}),
                        oob_hosts_argument()};

@@ -34,7 +34,7 @@ std::optional<oob::FirmwareImage> read_image(Context& context, const std::string
 
 // False after an error was reported.
 bool read_images(Context& context, oob::UpdateOptions& options, bool required, Exit& code) {
-  const std::string path = context.arguments().value("image");
+  const std::string path = context.arguments().value("image-file");
   options.image.uri = context.arguments().value("image-uri");
   if (!path.empty() && !options.image.uri.empty()) {
     code = context.usage_error("--image and --image-uri exclude each other");
@@ -59,7 +59,7 @@ bool read_options(Context& context, oob::UpdateRequest& request, bool required, 
   OptionReader reader(context.arguments());
   oob::UpdateOptions& options = request.options;
   if (const auto time = reader.time("deadline")) options.deadline = *time;
-  if (const auto time = reader.time("quiet")) options.quiet = *time;
+  if (const auto time = reader.time("settle")) options.quiet = *time;
   if (const auto time = reader.time("poll")) options.look_every = *time;
   if (const auto batch = reader.integer("batch", 1, kMaxBatch)) request.batch = static_cast<std::uint32_t>(*batch);
   if (!reader.ok()) {
@@ -69,7 +69,7 @@ bool read_options(Context& context, oob::UpdateRequest& request, bool required, 
   const std::string time = context.arguments().value("apply-time");
   if (time == "immediate") options.apply_time = oob::ApplyTime::immediate;
   if (time == "on-reset") options.apply_time = oob::ApplyTime::on_reset;
-  options.component = context.arguments().value("target");
+  options.component = context.arguments().value("component");
   options.expected = context.arguments().value("expect");
   options.force = context.arguments().has("force");
   request.reason = context.arguments().value("reason");
@@ -124,12 +124,12 @@ std::vector<Option> firmware_update_options() {
   const std::string section = "Update";
   const oob::UpdateOptions standard;
   return {
-      {.name = "image", .value = "FILE", .help = "the image to install", .hint = Hint::file, .section = section},
+      {.name = "image-file", .value = "FILE", .help = "the image to install", .hint = Hint::file, .section = section},
       {.name = "image-uri",
        .value = "URI",
        .help = "where the BMC fetches the image (SimpleUpdate)",
        .section = section},
-      {.name = "target",
+      {.name = "component",
        .value = "COMPONENT",
        .help = "component to update, as listed; patterns with * and ?",
        .fallback = "what the image contains",
@@ -162,7 +162,7 @@ std::vector<Option> firmware_update_options() {
        .help = "deadline per machine; nothing is sent after it",
        .fallback = to_text(standard.deadline),
        .section = section},
-      {.name = "quiet",
+      {.name = "settle",
        .value = "TIME",
        .help = "how long a BMC must answer with the old version before that counts",
        .fallback = to_text(standard.quiet),

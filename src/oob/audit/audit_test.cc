@@ -33,7 +33,7 @@ class AuditRulesTest : public testing::Test {
     facts_.users = std::vector<BmcUser>{{"2", "weft", UserRole::administrator, true, false}};
     facts_.identity = BmcIdentity{"Example", "X1", "S1", "U1", "1.0", ""};
     facts_.ipmi = IpmiProbe{};
-    facts_.tls = TlsFacts{{}, "TLSv1.3"};
+    facts_.tls = TlsFacts{{}, "TLSv1.3", {}};
     facts_.source = *parse_ipv4("10.128.0.16");
     policy_.syslog = {"10.128.0.10"};
     policy_.jump_hosts = {*parse_ipv4("10.128.0.16")};
@@ -162,7 +162,7 @@ TEST_F(AuditRulesTest, UnreachableOrRefused) {
   EXPECT_EQ(only().rule->id, "OB047");
   facts_.no_session = Error{ErrorCode::refused, "login refused", {}};
   EXPECT_EQ(only().rule->id, "OB048");
-  facts_.tls = TlsFacts{{"has expired"}, "TLSv1.3"};  // the login was not the problem
+  facts_.tls = TlsFacts{{"has expired"}, "TLSv1.3", {}};  // the login was not the problem
   EXPECT_EQ(only().rule->id, "OB041");
   facts_.tls.reset();
   facts_.no_session.reset();
@@ -417,7 +417,7 @@ TEST_F(AuditTest, NetworkProbesProduceFindings) {
   int looks = 0;
   probes_.tls = [&](const Endpoint&) -> Result<TlsFacts> {
     ++looks;
-    return TlsFacts{{"is self-signed"}, "TLSv1.2"};
+    return TlsFacts{{"is self-signed"}, "TLSv1.2", {}};
   };
   connector_.logins.erase({"train02", "weft"});  // refused because of its certificate
   const AuditReport report = audit();
@@ -430,7 +430,7 @@ TEST_F(AuditTest, CertificateIsProbedIfTlsIsNotVerified) {
   std::vector<Target> targets = inventory_.targets();
   targets[0].endpoint.tls.verify = false;
   inventory_ = Inventory(std::move(targets), {});
-  probes_.tls = [](const Endpoint&) -> Result<TlsFacts> { return TlsFacts{{"is self-signed"}, "TLSv1.2"}; };
+  probes_.tls = [](const Endpoint&) -> Result<TlsFacts> { return TlsFacts{{"is self-signed"}, "TLSv1.2", {}}; };
   EXPECT_THAT(rules(audit()), ElementsAre("OB028", "OB041"));
 }
 

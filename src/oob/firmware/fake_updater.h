@@ -15,7 +15,7 @@
 
 namespace weft::oob {
 
-struct Killed {};
+struct UpdateKilled {};
 
 // Counts steps, and ends the process at one of them: before its effect, or after it.
 struct StepCounter {
@@ -24,10 +24,10 @@ struct StepCounter {
   bool after = false;
 
   void before_effect() {
-    if (++steps == at && !after) throw Killed{};
+    if (++steps == at && !after) throw UpdateKilled{};
   }
   void after_effect() const {
-    if (steps == at && after) throw Killed{};
+    if (steps == at && after) throw UpdateKilled{};
   }
 };
 

@@ -166,8 +166,9 @@ TEST_F(FirmwareLoop, PartlyReadInventoryIsNoEvidence) {
   EXPECT_EQ(box_.pushes, 0);
 }
 
-// Killed at each step, before or after its effect; the next process knows only the journal. A machine that received an
-// image is in the journal with an intent, no image is sent a second time, and the end is what the machine says.
+// UpdateKilled at each step, before or after its effect; the next process knows only the journal. A machine that
+// received an image is in the journal with an intent, no image is sent a second time, and the end is what the machine
+// says.
 
 TEST_F(FirmwareLoop, KilledAtEveryStep) {
   options_.deadline = milliseconds(300'000);
@@ -187,7 +188,7 @@ TEST_F(FirmwareLoop, KilledAtEveryStep) {
         UpdateOutcome outcome;
         try {
           outcome = run_update(fleet, 0, options_, kOperation);
-        } catch (const Killed&) {
+        } catch (const UpdateKilled&) {
           killed = true;
         }
         box.kill.at = 0;
