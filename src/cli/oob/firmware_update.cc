@@ -37,11 +37,12 @@ bool read_images(Context& context, oob::UpdateOptions& options, bool required, E
   const std::string path = context.arguments().value("image-file");
   options.image.uri = context.arguments().value("image-uri");
   if (!path.empty() && !options.image.uri.empty()) {
-    code = context.usage_error("--image and --image-uri exclude each other");
+    code = context.usage_error("--image-file and --image-uri exclude each other");
     return false;
   }
   if (required && path.empty() && options.image.uri.empty()) {
-    code = context.usage_error("no image is given", {"give --image FILE, or --image-uri URI for BMCs that fetch it"});
+    code =
+        context.usage_error("no image is given", {"give --image-file FILE, or --image-uri URI for BMCs that fetch it"});
     return false;
   }
   if (!path.empty()) {

@@ -166,7 +166,7 @@ TEST_F(FirmwareLoop, PartlyReadInventoryIsNoEvidence) {
   EXPECT_EQ(box_.pushes, 0);
 }
 
-// UpdateKilled at each step, before or after its effect; the next process knows only the journal. A machine that
+// Killed at each step, before or after its effect; the next process knows only the journal. A machine that
 // received an image is in the journal with an intent, no image is sent a second time, and the end is what the machine
 // says.
 
