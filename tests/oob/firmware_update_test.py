@@ -27,7 +27,7 @@ name: flash
 pools:
   - {name: train, role: training, server: hgx-h100, count: 3, per_rack: 1}
 """
-FAST = ("--poll", "50ms", "--settle", "600ms", "--deadline", "20s")
+FAST = ("--poll", "50ms", "--quiet-time", "600ms", "--deadline", "20s")
 KILLS = 14
 
 

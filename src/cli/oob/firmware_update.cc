@@ -60,7 +60,7 @@ bool read_options(Context& context, oob::UpdateRequest& request, bool required, 
   OptionReader reader(context.arguments());
   oob::UpdateOptions& options = request.options;
   if (const auto time = reader.time("deadline")) options.deadline = *time;
-  if (const auto time = reader.time("settle")) options.quiet = *time;
+  if (const auto time = reader.time("quiet-time")) options.quiet = *time;
   if (const auto time = reader.time("poll")) options.look_every = *time;
   if (const auto batch = reader.integer("batch", 1, kMaxBatch)) request.batch = static_cast<std::uint32_t>(*batch);
   if (!reader.ok()) {
@@ -163,7 +163,7 @@ std::vector<Option> firmware_update_options() {
        .help = "deadline per machine; nothing is sent after it",
        .fallback = to_text(standard.deadline),
        .section = section},
-      {.name = "settle",
+      {.name = "quiet-time",
        .value = "TIME",
        .help = "how long a BMC must answer with the old version before that counts",
        .fallback = to_text(standard.quiet),

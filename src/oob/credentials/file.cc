@@ -66,6 +66,10 @@ class FileCredentials final : public CredentialStore {
   }
 
   [[nodiscard]] Status begin() {
+    struct stat info {};
+    if (::stat(path_.c_str(), &info) == 0) {
+      if (Status fine = check_privacy(info, shown_); !fine.ok()) return fine;
+    }
     // Who may write to a folder above may put another file in its place.
     if (Status own = check_only_owner_writes(path_); !own.ok()) return own;
     // In a read-only folder there is no lock, and no writer either.
