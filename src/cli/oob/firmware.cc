@@ -96,10 +96,11 @@ Command oob_firmware_command() {
       "is not "
       "known is never sent again; such a machine is listed as maybe half-flashed.",
       "An update whose process crashed or was stopped is incomplete in the journal: --open lists it with the machines "
-      "that may be half-flashed, --resume ID observes them. Until then power operations on them are refused.",
+      "that may be half-flashed, --resume ID observes them. Until then power operations on them are refused."};
+  command.description.emplace_back(
       "json, yaml, ndjson and csv have one row per machine and component. list: exit code 1 if a component is "
       "below the baseline or affected, 3 if a BMC or a part of its inventory could not be read. update: 0 if all are "
-      "done or staged, 3 if some are not, 4 if refused, 5 if no BMC could be reached."};
+      "done or staged, 3 if some are not, 4 if refused, 5 if no BMC could be reached.");
   command.examples = {
       {"weft oob firmware list pod16.yaml @train", "Versions of a pool, differences first"},
       {"weft oob firmware list pod16.yaml --baseline firmware.yaml", "Compare with wanted versions"},
