@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scripts/install-deps.sh [run|test]: installs the Debian packages that are missing, and does nothing when none is.
-# "run" is what `make run` needs; "test" (the default) is that and what `make test` needs.
+# scripts/install-deps.sh [run|test|all]: installs the Debian packages that are missing, and does nothing when none is.
+# "run" is what `make run` needs; "test" (the default) is that and what `make test` needs; "all" is that and what
+# `scripts/test.sh all` needs.
 set -euo pipefail
 
 run_packages=(g++ make cmake ninja-build python3 libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev zlib1g-dev
@@ -16,8 +17,9 @@ test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 
 case "${1:-test}" in
   run) packages=("${run_packages[@]}") ;;
   test) packages=("${run_packages[@]}" "${test_packages[@]}") ;;
+  all) packages=("${run_packages[@]}" "${test_packages[@]}" mmdebstrap) ;;
   *)
-    echo "usage: scripts/install-deps.sh [run|test]" >&2
+    echo "usage: scripts/install-deps.sh [run|test|all]" >&2
     exit 2
     ;;
 esac

@@ -114,7 +114,7 @@ run_tests() {
   stage "$1 skips" check_skips "$1"
 }
 
-stage "dependencies" scripts/install-deps.sh test
+stage "dependencies" scripts/install-deps.sh "${1:-test}"
 if [[ ${1:-} == all ]]; then
   stage "kubernetes" scripts/kubernetes.sh
   stage "containerd" scripts/containerd.sh

@@ -14,7 +14,7 @@ namespace weft {
 
 // The cell, or an empty one where the row is shorter.
 [[nodiscard]] const Cell& cell_at(const std::vector<Cell>& row, std::size_t column);
-// Its number in the fewest digits that read back as the same; "" if it is no number, or not finite.
+// Its number in the fewest digits that read back as the same; "" if it is not a finite number.
 [[nodiscard]] std::string number_text(const Cell& cell);
 
 }  // namespace weft

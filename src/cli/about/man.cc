@@ -1,26 +1,17 @@
 // weft man: manual pages of weft, of each command and of each file format.
 #include "cli/framework/man.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/about/formats.h"
 #include "cli/about/page_files.h"
+#include "cli/framework/completion.h"
 #include "cli/framework/context.h"
 
 namespace weft::cli {
 namespace {
-
-std::vector<std::string> group_names() {
-  std::vector<std::string> groups;
-  for (const Command& command : all_commands()) {
-    const std::string group(command.group());
-    if (!group.empty() && std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
-  }
-  return groups;
-}
 
 Exit write_all(Context& context, const std::string& folder) {
   if (context.arguments().has("file") || !context.arguments().words().empty())

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "base/document.h"
+#include "base/test_prerequisites.h"
 #include "base/text.h"
 #include "cli/framework/command.h"
 #include "cli/framework/help.h"
@@ -305,6 +307,17 @@ TEST_F(DefaultClusterTest, OtherWordsAreNotTakenForIt) {
   EXPECT_EQ(file_of({"sim", "life", "job.yaml"}), "weft.yaml") << "the first of two needed words";
   EXPECT_THAT(file_of({"show", "cabels"}), Not(HasSubstr("weft.yaml:")));
   EXPECT_THAT(file_of({"sim", "traffic", "--topology", "nonsense"}), Not(HasSubstr("naem")));
+}
+
+TEST_F(DefaultClusterTest, FilesOfOthersAboveAreIgnored) {
+  WEFT_NEEDS_ROOT();  // only root can change the owner of a file
+  put("weft.yaml");
+  EXPECT_THAT(file_of({"show"}), EndsWith("/weft.yaml"));
+  ASSERT_EQ(::chown((folder_ / "weft.yaml").c_str(), 65'534, 65'534), 0);
+  EXPECT_THAT(file_of({"show"}), HasSubstr("missing CLUSTER"));
+  ASSERT_EQ(::chown((folder_ / "weft.yaml").c_str(), ::geteuid(), ::getegid()), 0);
+  ASSERT_EQ(::chown((folder_ / "a").c_str(), 65'534, 65'534), 0);
+  EXPECT_THAT(file_of({"show"}), HasSubstr("missing CLUSTER")) << "its owner may put files there";
 }
 
 TEST_F(DefaultClusterTest, DefaultsOfTheConfigurationFile) {

@@ -11,6 +11,7 @@
 #include "base/wildcard.h"
 #include "base/yaml.h"
 #include "oob/bmc/version.h"
+#include "oob/bmc/yaml_mapping.h"
 
 namespace weft::oob {
 namespace {
@@ -25,7 +26,7 @@ class AdvisoryReader {
 
   std::vector<Advisory> read(const YamlNode& root) {
     std::vector<Advisory> all;
-    if (!is_mapping(root, {"weft_advisories", "advisories"})) return all;
+    if (!check_mapping(root, {"weft_advisories", "advisories"}, diagnostics_)) return all;
     const YamlNode* version = root.find("weft_advisories");
     if (version == nullptr || version->scalar != "1")
       diagnostics_.error(version == nullptr ? root.place : version->place, "`weft_advisories: 1` is missing");
@@ -46,20 +47,6 @@ class AdvisoryReader {
   }
 
  private:
-  // Reports all problems, including unknown keys.
-  bool is_mapping(const YamlNode& node, const std::vector<std::string_view>& keys) {
-    if (node.kind != YamlNode::Kind::mapping) {
-      diagnostics_.error(node.place, fmt::format("a mapping was expected, not {}", describe_kind(node)));
-      return false;
-    }
-    for (const YamlEntry& entry : node.entries) {
-      if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
-      diagnostics_.error(entry.key_place, "unknown key " + in_backticks(entry.key), did_you_mean(entry.key, keys),
-                         entry.key.size());
-    }
-    return true;
-  }
-
   std::string text(const YamlNode& node, std::string_view name) {
     if (node.kind != YamlNode::Kind::scalar || node.scalar.empty() || node.scalar.size() > kMaxText) {
       diagnostics_.error(node.place, fmt::format("`{}` must be a text of 1 to {} bytes", name, kMaxText));
@@ -82,7 +69,7 @@ class AdvisoryReader {
 
   Advisory read_one(const YamlNode& node) {
     Advisory advisory;
-    if (!is_mapping(node, {"id", "title", "severity", "source", "affects"})) return advisory;
+    if (!check_mapping(node, {"id", "title", "severity", "source", "affects"}, diagnostics_)) return advisory;
     advisory.id = required(node, "id");
     advisory.title = required(node, "title");
     advisory.source = required(node, "source");
@@ -109,7 +96,7 @@ class AdvisoryReader {
 
   Affected read_affected(const YamlNode& node) {
     Affected affected;
-    if (!is_mapping(node, {"manufacturer", "model", "firmware", "with"})) return affected;
+    if (!check_mapping(node, {"manufacturer", "model", "firmware", "with"}, diagnostics_)) return affected;
     if (const YamlNode* makers = node.find("manufacturer"); makers != nullptr) {
       if (makers->kind == YamlNode::Kind::sequence) {
         for (const YamlNode& item : makers->items) affected.manufacturers.push_back(text(item, "manufacturer"));
@@ -147,7 +134,7 @@ class AdvisoryReader {
 
   FirmwareRange read_range(const YamlNode& node) {
     FirmwareRange range;
-    if (!is_mapping(node, {"from", "below", "at"})) return range;
+    if (!check_mapping(node, {"from", "below", "at"}, diagnostics_)) return range;
     for (const auto& [key, value] : {std::pair{"from", &range.from}, {"below", &range.below}, {"at", &range.at}}) {
       *value = optional(node, key);
       if (value->empty() || std::any_of(value->begin(), value->end(), is_digit)) continue;

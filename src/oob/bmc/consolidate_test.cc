@@ -42,6 +42,15 @@ TEST(Consolidate, DevicesAreFoldedIntoRanges) {
   EXPECT_EQ(inventory.fold(std::vector<std::uint32_t>{0, 1, 4}), "train[001-002,005]");
 }
 
+TEST(Consolidate, ALongListOfAllDevicesIsBriefInTables) {
+  std::vector<Target> named;
+  for (int i = 0; i < 30; ++i) named.push_back(fake_target(fmt::format("node{}", i * i)));
+  const Inventory inventory(std::move(named), {});
+  EXPECT_EQ(inventory.hosts_cell(numbers(30), 30).brief, "all 30");
+  EXPECT_EQ(inventory.hosts_cell(numbers(29), 30).brief, "");
+  EXPECT_EQ(inventory.hosts_cell(numbers(3), 3).brief, "") << "a short list is read at once";
+}
+
 TEST(Consolidate, UnreachedDevicesAreListedOncePerReason) {
   const Inventory inventory(machines(4), {});
   Document document;

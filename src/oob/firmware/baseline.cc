@@ -11,6 +11,7 @@
 #include "base/wildcard.h"
 #include "base/yaml.h"
 #include "oob/bmc/version.h"
+#include "oob/bmc/yaml_mapping.h"
 
 namespace weft::oob {
 namespace {
@@ -23,7 +24,7 @@ class BaselineReader {
 
   FirmwareBaseline read(const YamlNode& root) {
     FirmwareBaseline baseline;
-    if (!is_mapping(root, {"weft_firmware", "components", "advisories"})) return baseline;
+    if (!check_mapping(root, {"weft_firmware", "components", "advisories"}, diagnostics_)) return baseline;
     const YamlNode* version = root.find("weft_firmware");
     if (version == nullptr || version->scalar != "1")
       diagnostics_.error(version == nullptr ? root.place : version->place, "`weft_firmware: 1` is missing");
@@ -39,19 +40,6 @@ class BaselineReader {
   }
 
  private:
-  bool is_mapping(const YamlNode& node, const std::vector<std::string_view>& keys) {
-    if (node.kind != YamlNode::Kind::mapping) {
-      diagnostics_.error(node.place, fmt::format("a mapping was expected, not {}", describe_kind(node)));
-      return false;
-    }
-    for (const YamlEntry& entry : node.entries) {
-      if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
-      diagnostics_.error(entry.key_place, "unknown key " + in_backticks(entry.key), did_you_mean(entry.key, keys),
-                         entry.key.size());
-    }
-    return true;
-  }
-
   std::vector<const YamlNode*> items_of(const YamlNode& parent, std::string_view key) {
     std::vector<const YamlNode*> items;
     const YamlNode* list = parent.find(key);
@@ -90,7 +78,7 @@ class BaselineReader {
 
   WantedVersion read_wanted(const YamlNode& node) {
     WantedVersion wanted;
-    if (!is_mapping(node, {"vendor", "model", "component", "wanted", "minimum"})) return wanted;
+    if (!check_mapping(node, {"vendor", "model", "component", "wanted", "minimum"}, diagnostics_)) return wanted;
     wanted.what = pattern(node);
     wanted.wanted = text(node, "wanted");
     wanted.minimum = version(node, "minimum");
@@ -101,7 +89,7 @@ class BaselineReader {
 
   FirmwareAdvisory read_advisory(const YamlNode& node) {
     FirmwareAdvisory advisory;
-    if (!is_mapping(node, {"id", "title", "severity", "url", "affects"})) return advisory;
+    if (!check_mapping(node, {"id", "title", "severity", "url", "affects"}, diagnostics_)) return advisory;
     advisory.id = text(node, "id", true);
     advisory.title = text(node, "title", true);
     advisory.url = text(node, "url", true);
@@ -118,7 +106,7 @@ class BaselineReader {
 
   AffectedVersions read_affected(const YamlNode& node) {
     AffectedVersions affected;
-    if (!is_mapping(node, {"vendor", "model", "component", "versions"})) return affected;
+    if (!check_mapping(node, {"vendor", "model", "component", "versions"}, diagnostics_)) return affected;
     affected.what = pattern(node);
     const YamlNode* versions = node.find("versions");
     if (versions == nullptr) {
@@ -130,7 +118,7 @@ class BaselineReader {
       affected.unknown = !affected.any;
       return affected;
     }
-    if (!is_mapping(*versions, {"from", "below", "at"})) return affected;
+    if (!check_mapping(*versions, {"from", "below", "at"}, diagnostics_)) return affected;
     affected.from = version(*versions, "from");
     affected.below = version(*versions, "below");
     affected.at = version(*versions, "at");

@@ -27,7 +27,7 @@ struct AnchorPoint {
 
 // The later of the two points; none if neither line is whole.
 [[nodiscard]] std::optional<AnchorPoint> parse_anchor(std::string_view text);
-// As above; none if there is no file.
+// As above; none if the file does not exist.
 [[nodiscard]] Result<std::optional<AnchorPoint>> read_anchor(const std::string& path);
 
 // Not thread-safe, and used under the journal's lock: other processes write to the same file.

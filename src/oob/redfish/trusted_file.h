@@ -25,7 +25,7 @@ struct TrustedCertificate {
 [[nodiscard]] std::string trusted_file(const std::string& state);
 // Sorted by device and address. An error with the number of a line that is not one.
 [[nodiscard]] Result<std::vector<TrustedCertificate>> parse_trusted(std::string_view text, const std::string& path);
-// None if there is no file.
+// None if the file does not exist.
 [[nodiscard]] Result<std::vector<TrustedCertificate>> read_trusted(const std::string& path);
 // Reads, changes and replaces the file under a lock.
 [[nodiscard]] Status change_trusted(const std::string& path,

@@ -23,6 +23,7 @@ using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 std::string document_text() { return write_json(openapi_document(route_rows(), answer_shapes(), "1.2.3")); }
 
@@ -132,6 +133,13 @@ TEST(OpenApi, EveryStatusHasAPhraseAndAText) {
   EXPECT_EQ(answer_statuses(route_rows()[0]).front(), 200);
 }
 
+// Of a parameter described in place, or of one that refers to the components.
+std::string name_of(const json& parameter) {
+  if (parameter.contains("name")) return parameter["name"];
+  const std::string reference = parameter["$ref"];
+  return reference.substr(reference.rfind('/') + 1);
+}
+
 TEST(OpenApi, OddRowsAreDescribed) {
   const std::vector<RouteRow> rows = {{.id = "odd.one",
                                        .method = "POST",
@@ -142,7 +150,9 @@ TEST(OpenApi, OddRowsAreDescribed) {
                                        .body = {{"n", FieldType::integer, "number", true, UINT64_MAX}}}};
   const json all = json::parse(write_json(openapi_document(rows, answer_shapes(), "1")));
   const json& operation = all["paths"]["/api/v1/odd/{a}/{b}"]["post"];
-  EXPECT_EQ(operation["parameters"].size(), 4U);  // a, b, output, color
+  std::vector<std::string> parameters;
+  for (const json& parameter : operation["parameters"]) parameters.push_back(name_of(parameter));
+  EXPECT_THAT(parameters, UnorderedElementsAre("a", "b", "output", "color", "width"));
   EXPECT_THAT(operation["security"], IsEmpty());
   EXPECT_FALSE(
       operation["requestBody"]["content"]["application/json"]["schema"]["properties"]["n"].contains("maximum"));

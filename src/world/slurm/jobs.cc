@@ -83,7 +83,8 @@ void SlurmWorld::adopt(const SlurmJob& job, const AttemptMark& mark) {
   SlurmAttempt& attempt = attempt_of(mark.name);
   attempt.step = Step::released;
   if (attempt.plan.name.job == 0) request_plan(attempt);
-  if (attempt.nodes.empty()) attempt.nodes = nodes_of(job.nodes.empty() ? job.required_nodes : job.nodes);
+  const bool partial = job.nodes.empty() || job.state == SlurmState::completing;
+  if (attempt.nodes.empty()) attempt.nodes = nodes_of(partial ? job.required_nodes : job.nodes);
   update(attempt, job);
 }
 
@@ -112,8 +113,8 @@ void SlurmWorld::update(SlurmAttempt& attempt, const SlurmJob& job) {
       attempt.lost = true;
       cancel(attempt, now_);
     }
-  } else if (!job.nodes.empty() && !has_its_nodes(attempt, job.nodes)) {
-    cancel_misplaced(attempt);
+  } else if (job.state != SlurmState::completing && !job.nodes.empty() && !has_its_nodes(attempt, job.nodes)) {
+    cancel_misplaced(attempt);  // a completing job lists only the nodes that have not finished
   }
 }
 

@@ -126,6 +126,21 @@ TEST_F(SlurmWorldTest, CompletingIsNotEnded) {
   EXPECT_EQ(parts(PartPhase::exited).size(), 2U);
 }
 
+// slurmctld lists a completing job with the nodes that have not finished only.
+TEST_F(SlurmWorldTest, CompletingOnSomeOfItsNodesIsNotMisplaced) {
+  open();
+  start_running();
+  slurm_->find(100)->nodes = "n2";
+  slurm_->end(100, SlurmState::completing, 15);
+  turn(10);
+  EXPECT_EQ(slurm_->cancels, 0);
+  EXPECT_TRUE(parts(PartPhase::exited).empty());
+  slurm_->end(100, SlurmState::canceled, 15);
+  turn(4);
+  ASSERT_EQ(parts(PartPhase::exited).size(), 2U);
+  EXPECT_EQ(parts(PartPhase::exited)[0].code, 143);
+}
+
 // Other jobs of the node are completing: nothing of this one is left there.
 TEST_F(SlurmWorldTest, AnEndIsReportedByTheListThatShowsIt) {
   open();
