@@ -31,6 +31,7 @@ void check_message(const std::string& text) {
 void check_event(const LogEvent& event) {
   for (const std::string& text : {event.id, event.time, event.message_id}) check_text(text);
   for (const std::string& text : {event.source, event.message, event.resolution}) check_message(text);
+  CHECK(event.path.empty() || is_trusted_path(event.path), "a path can be trusted");
 }
 
 void check_path(const std::string& path) { CHECK(path.empty() || is_trusted_path(path), "a path can be trusted"); }
@@ -99,6 +100,8 @@ void read_records(const Value& value) {
   for (const SensorReading& one : parse_thermal(value)) check_text(one.name);
   for (const SensorReading& one : parse_power(value)) check_message(one.name);
   check_event(parse_log_entry(value));
+  check_event(parse_event_record(value));
+  check_path(parse_event_service(value).stream);
   const LogService log = parse_log_service(value);
   for (const std::string& path : {log.path, log.entries, log.clear_target}) check_path(path);
   const Account account = parse_account(value);

@@ -86,7 +86,8 @@ Command oob_audit_command() {
 }
 
 std::vector<Command> oob_device_commands() {
-  return {oob_inventory_command(), oob_sensors_command(), oob_events_command(),  oob_users_command(),
+  return {oob_inventory_command(), oob_sensors_command(), oob_events_command(),
+          oob_watch_command(),     oob_metrics_command(), oob_users_command(),
           oob_settings_command(),  oob_audit_command(),   oob_firmware_command()};
 }
 

@@ -1,9 +1,13 @@
-// Shared by `weft oob inventory`, sensors, events, users, settings and audit: selection of devices with a BMC, exit
-// codes and the default limit of a change.
+// Shared by `weft oob inventory`, sensors, events, watch, users, settings and audit: selection of devices with a BMC,
+// exit codes and the default limit of a change.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"
 #include "oob/bmc/consolidate.h"
 #include "oob/manage/device_change.h"
@@ -19,12 +23,20 @@ namespace weft::cli {
 // Exit code of a change: refused or partial if some device was not changed.
 [[nodiscard]] Exit outcome_of(const std::vector<oob::DeviceEnding>& endings);
 
+// Shared by `weft oob events` and watch. Nothing without the option, or after a problem was reported to the reader.
+[[nodiscard]] Option since_option(std::string help);
+[[nodiscard]] Option level_option();
+[[nodiscard]] std::optional<std::int64_t> since_when(OptionReader& reader, std::int64_t now_ms);
+[[nodiscard]] oob::Health least_severity(const Context& context);
+
 // Devices that a change of settings, users or logs may affect without --limit: more than a rack, less than a row.
 inline constexpr std::uint32_t kDeviceLimit = 64;
 
 [[nodiscard]] Command oob_inventory_command();
 [[nodiscard]] Command oob_sensors_command();
 [[nodiscard]] Command oob_events_command();
+[[nodiscard]] Command oob_watch_command();
+[[nodiscard]] Command oob_metrics_command();
 [[nodiscard]] Command oob_users_command();
 [[nodiscard]] Command oob_settings_command();
 [[nodiscard]] Command oob_audit_command();

@@ -9,23 +9,6 @@
 namespace weft::cli {
 namespace {
 
-// A date, or how long ago. False after the error was reported to the reader.
-std::optional<std::int64_t> since(OptionReader& reader, std::int64_t now_ms) {
-  const std::string text = reader.arguments().value("since");
-  if (text.empty()) return std::nullopt;
-  if (const auto date = oob::parse_event_time(text)) return date;
-  const Result<Duration> ago = parse_duration(text);
-  if (ago.ok()) return now_ms - ago->count() / 1'000'000;
-  reader.bad("since", "not a date or a duration", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
-  return std::nullopt;
-}
-
-oob::Health least(const Context& context) {
-  const std::string name = context.arguments().value("level");
-  if (name == "critical") return oob::Health::critical;
-  return name == "warning" ? oob::Health::warning : oob::Health::unknown;
-}
-
 Exit clear(Context& context, OobSetup& setup) {
   const std::vector<std::uint32_t> targets = select_with_bmc(context, setup);
   if (const std::optional<Exit> stop = setup.permit(context, "events.clear", targets, kDeviceLimit)) return *stop;
@@ -49,7 +32,8 @@ Exit run_events(Context& context) {
   if (clearing) return clear(context, *setup);
   OptionReader reader(context.arguments());
   const std::int64_t now_ms = setup->clock().wall_ms();
-  const oob::EventFilter filter{since(reader, now_ms), least(context), is_for_machines(context.output_format())};
+  const oob::EventFilter filter{since_when(reader, now_ms), least_severity(context),
+                                is_for_machines(context.output_format())};
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   oob::EventFleet fleet(filter, now_ms);
   const std::string log = context.arguments().value("log");
@@ -64,6 +48,31 @@ Exit run_events(Context& context) {
 }
 
 }  // namespace
+
+Option since_option(std::string help) { return {.name = "since", .value = "WHEN", .help = std::move(help)}; }
+
+Option level_option() {
+  return {.name = "level",
+          .value = "LEVEL",
+          .help = "only events of this severity or worse",
+          .choices = choices_named({"ok", "warning", "critical"})};
+}
+
+std::optional<std::int64_t> since_when(OptionReader& reader, std::int64_t now_ms) {
+  const std::string text = reader.arguments().value("since");
+  if (text.empty()) return std::nullopt;
+  if (const auto date = oob::parse_event_time(text)) return date;
+  const Result<Duration> ago = parse_duration(text);
+  if (ago.ok()) return now_ms - ago->count() / 1'000'000;
+  reader.bad("since", "not a date or a duration", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
+  return std::nullopt;
+}
+
+oob::Health least_severity(const Context& context) {
+  const std::string name = context.arguments().value("level");
+  if (name == "critical") return oob::Health::critical;
+  return name == "warning" ? oob::Health::warning : oob::Health::unknown;
+}
 
 Command oob_events_command() {
   Command command;
@@ -84,11 +93,8 @@ Command oob_events_command() {
       {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Clear the log"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined(
-      joined({{.name = "since", .value = "WHEN", .help = "events since a date or for a duration: 2026-01-31, 12h, 7d"},
-              {.name = "level",
-               .value = "LEVEL",
-               .help = "only events of this severity or worse",
-               .choices = choices_named({"ok", "warning", "critical"})},
+      joined({since_option("events since a date or for a duration: 2026-01-31, 12h, 7d"),
+              level_option(),
               {.name = "log", .value = "LOG", .help = "only this log, by its id or whole name: SEL, Managers/BMC/SEL"},
               {.name = "clear", .help = "save the logs, then clear them on the BMCs"},
               output_option(),

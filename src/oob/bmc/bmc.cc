@@ -54,6 +54,12 @@ Health severity_of(const LogEvent& event) {
   return event.state == EventState::deasserted ? Health::ok : event.severity;
 }
 
+Result<MetricReports> Bmc::metrics() { return Error{ErrorCode::not_found, "has no telemetry", {}}; }
+
+Result<std::unique_ptr<EventStream>> Bmc::event_stream(const std::string& /*last_id*/) {
+  return Error{ErrorCode::not_found, "sends no events", {}};
+}
+
 Result<SensorReadings> Bmc::all_sensors() {
   Result<std::vector<SensorReading>> readings = sensors();
   if (!readings.ok()) return readings.error();

@@ -83,6 +83,7 @@ struct LogEvent {
   std::string resolution{};  // what the BMC suggests
   EventState state = EventState::unknown;
   std::uint64_t count = 1;  // how often it occurred, if the BMC counts repetitions in one entry
+  std::string path{};       // of the log entry, "" if there is none or it is not known
 };
 // The end of a condition is no problem, whatever severity the BMC gives it.
 [[nodiscard]] Health severity_of(const LogEvent& event);
@@ -94,6 +95,41 @@ struct UnreadLog {
 struct EventLogs {
   std::vector<LogEvent> events;   // log by log, in the order of the BMC
   std::vector<UnreadLog> unread;  // logs of which some or all entries are missing
+};
+
+// Events as a BMC sends them (Redfish: server-sent events), until the connection ends. The session must outlive it.
+struct SentEvents {
+  std::vector<LogEvent> events;
+  bool incomplete = false;  // the BMC says that it lost some
+};
+class EventStream {
+ public:
+  EventStream() = default;
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+  virtual ~EventStream() = default;
+  // What arrived within `wait`, possibly nothing; an error if the stream ended.
+  [[nodiscard]] virtual Result<SentEvents> read(Duration wait) = 0;
+  // For the stream that goes on from here; "" if the BMC does not number its events.
+  [[nodiscard]] virtual std::string last_id() const { return {}; }
+};
+
+// One value of the telemetry of a BMC (Redfish: MetricReport).
+struct Metric {
+  std::string report;  // "HGX_ProcessorMetrics_0"
+  std::string part;    // what was measured: "GPU_2", "GPU_2/NVLink_0", "Chassis 1"
+  std::string name;    // "CacheMetricsTotal/LifeTime/CorrectableECCErrorCount"
+  std::string value;   // as the BMC wrote it
+  std::string time;    // ISO 8601, or empty
+  bool stale = false;  // the BMC says that the value is old
+};
+struct UnreadReport {
+  std::string report;
+  Error error;
+};
+struct MetricReports {
+  std::vector<Metric> metrics;
+  std::vector<UnreadReport> unread;
 };
 
 enum class UserRole : std::uint8_t { none, read_only, operating, administrator };
@@ -174,6 +210,10 @@ class Bmc {
   // The entries of all logs of the BMC, each once; of those with the id or name `only`, unless it is empty. not_found:
   // there is no such log.
   [[nodiscard]] virtual Result<EventLogs> event_logs(const std::string& only);
+  // not_found if the BMC has no telemetry.
+  [[nodiscard]] virtual Result<MetricReports> metrics();
+  // not_found if the BMC sends no events. `last_id`: of the stream before it, or empty.
+  [[nodiscard]] virtual Result<std::unique_ptr<EventStream>> event_stream(const std::string& last_id);
   [[nodiscard]] virtual Result<std::vector<BmcUser>> users() = 0;
   [[nodiscard]] virtual Status set_password(const std::string& user, const Secret& password) = 0;
   [[nodiscard]] virtual Status set_user_enabled(const std::string& user, bool enabled) = 0;

@@ -96,13 +96,6 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> targets) {
   return targets;
 }
 
-std::string shown_message(const LogEvent& event) {
-  std::string text = told(event.message);
-  if (event.state == EventState::deasserted && to_lower(text).find("deassert") == std::string::npos)
-    text += " (deasserted)";
-  return text;
-}
-
 void add_unread(Document& document, const Inventory& inventory, const EventFleet& fleet) {
   const std::vector<EventFleet::Unread> unread = fleet.unread();
   if (unread.empty()) return;
@@ -163,18 +156,29 @@ std::optional<std::int64_t> parse_event_time(std::string_view text) {
   return midnight + ms - *offset;
 }
 
+std::optional<std::int64_t> event_time(const LogEvent& event) {
+  const std::optional<std::int64_t> time = parse_event_time(event.time);
+  return time && *time > kFirstRealMs && *time <= kLastRealMs ? time : std::nullopt;
+}
+
+std::string event_text(const LogEvent& event) {
+  std::string text = told(event.message);
+  if (event.state == EventState::deasserted && to_lower(text).find("deassert") == std::string::npos)
+    text += " (deasserted)";
+  return text;
+}
+
 void EventFleet::add(std::uint32_t target, const EventLogs& logs) {
   const std::lock_guard lock(mutex_);
   for (const UnreadLog& log : logs.unread) unread_[{told(log.log), reason_of(log.error)}].push_back(target);
   for (const LogEvent& event : logs.events) {
-    std::optional<std::int64_t> time = parse_event_time(event.time);
-    if (time && (*time <= kFirstRealMs || *time > kLastRealMs)) time.reset();
+    const std::optional<std::int64_t> time = event_time(event);
     if (!time) unset_.insert(target);
     if (time && *time > now_ms_ + kDayMs) ahead_.insert(target);
     if (severity_of(event) < filter_.at_least) continue;
     if (filter_.since_ms && !time) ++left_out_;
     if (filter_.since_ms && (!time || *time < *filter_.since_ms)) continue;
-    EventFold& fold = folds_[Key{severity_of(event), told(event.log), told(event.source), shown_message(event)}];
+    EventFold& fold = folds_[Key{severity_of(event), told(event.log), told(event.source), event_text(event)}];
     fold.count += event.count;
     widen(fold, time);
     if (fold.targets.empty() || fold.targets.back() != target) fold.targets.push_back(target);

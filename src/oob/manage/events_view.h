@@ -23,6 +23,11 @@ namespace weft::oob {
 // offset. Empty if it is not a valid time.
 [[nodiscard]] std::optional<std::int64_t> parse_event_time(std::string_view text);
 
+// The message on one line, with a note if it says that a condition ended.
+[[nodiscard]] std::string event_text(const LogEvent& event);
+// Nothing if the event has no date, or one that its BMC cannot have meant: before it was set, or after 9999.
+[[nodiscard]] std::optional<std::int64_t> event_time(const LogEvent& event);
+
 struct EventFilter {
   std::optional<std::int64_t> since_ms;  // events without a date are then omitted, and counted
   Health at_least = Health::unknown;     // of severity_of()

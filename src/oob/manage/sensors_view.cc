@@ -18,17 +18,6 @@ constexpr double kMeanScale = 1.2533;  // sqrt(pi / 2): mean absolute deviation 
 constexpr std::size_t kFewest = 10;
 constexpr std::size_t kMaxSensors = 4096;  // per BMC; real ones have some hundreds
 
-// Reorders the values; must not be empty.
-double median_of(std::vector<double>& values) {
-  const std::size_t middle = values.size() / 2;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle);
-  std::nth_element(values.begin(), at, values.end());
-  if (values.size() % 2 == 1) return *at;
-  const double above = *at;
-  const double below = *std::max_element(values.begin(), at);
-  return below + (above - below) / 2;
-}
-
 bool is_bad(const SensorSummary& summary) {
   return !summary.critical.empty() || !summary.warning.empty() || !summary.outliers.empty();
 }
@@ -148,6 +137,16 @@ std::vector<SensorSeries> SensorFleet::series(const std::string& kind) const {
     return natural_less(a.name, b.name);
   });
   return all;
+}
+
+double median_of(std::vector<double>& values) {
+  const std::size_t middle = values.size() / 2;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle);
+  std::nth_element(values.begin(), at, values.end());
+  if (values.size() % 2 == 1) return *at;
+  const double above = *at;
+  const double below = *std::max_element(values.begin(), at);
+  return below + (above - below) / 2;
 }
 
 std::vector<std::size_t> outliers_of(const std::vector<double>& values) {

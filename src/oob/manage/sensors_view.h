@@ -89,6 +89,9 @@ struct SensorSummary {
 // rule was tested on samples of 10 and more.
 [[nodiscard]] std::vector<std::size_t> outliers_of(const std::vector<double>& values);
 
+// Reorders the values, of which there is at least one.
+[[nodiscard]] double median_of(std::vector<double>& values);
+
 struct SensorsReport {
   Document document;
   bool critical = false;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,10 @@ class RedfishBmc final : public Bmc, private FirmwareAccess {
   [[nodiscard]] Status clear_events() override;
   // redfish/event_logs.cc
   [[nodiscard]] Result<EventLogs> event_logs(const std::string& only) override;
+  // redfish/telemetry.cc
+  [[nodiscard]] Result<MetricReports> metrics() override;
+  // redfish/event_stream.cc
+  [[nodiscard]] Result<std::unique_ptr<EventStream>> event_stream(const std::string& last_id) override;
   // redfish/accounts.cc
   [[nodiscard]] Result<std::vector<BmcUser>> users() override;
   [[nodiscard]] Status set_password(const std::string& user, const Secret& password) override;
@@ -95,6 +100,7 @@ class RedfishBmc final : public Bmc, private FirmwareAccess {
     MessageNeed need{};
   };
   void fill_messages(const std::vector<MessageToFill>& missing, std::vector<LogEvent>& events);
+  class Stream;
   [[nodiscard]] MessageTexts registry_texts(const std::vector<Member>& files, const std::string& registry);
   [[nodiscard]] Result<std::vector<Account>> accounts();
   [[nodiscard]] Result<Account> account_of(const std::string& user);
@@ -115,6 +121,8 @@ class RedfishBmc final : public Bmc, private FirmwareAccess {
   std::unique_ptr<RedfishSession> session_;
   std::optional<Resettable> thing_;
   std::optional<ManagerInfo> manager_;
+  std::vector<Members> registry_files_;  // the collection of them, once it was read
+  std::map<std::string, MessageTexts> registries_;
   bool ntp_is_elsewhere_ = false;  // not in the ManagerNetworkProtocol
 };
 

@@ -175,15 +175,14 @@ Result<EventLogs> RedfishBmc::event_logs(const std::string& only) {
 // Without a registry the id stands for the message.
 void RedfishBmc::fill_messages(const std::vector<MessageToFill>& missing, std::vector<LogEvent>& events) {
   if (missing.empty() || session_->root().registries.empty()) return;
-  const std::vector<Members> files = members_of({session_->root().registries}, kMaxMembers);
-  std::map<std::string, MessageTexts> registries;
+  if (registry_files_.empty()) registry_files_ = members_of({session_->root().registries}, kMaxMembers);
   for (const auto& [index, need] : missing) {
     const std::string& name = need.id.registry;
-    if (!registries.contains(name)) {
-      if (registries.size() >= kMaxRegistries) continue;
-      registries.emplace(name, registry_texts(files.front().members, name));
+    if (!registries_.contains(name)) {
+      if (registries_.size() >= kMaxRegistries) continue;
+      registries_.emplace(name, registry_texts(registry_files_.front().members, name));
     }
-    const MessageTexts& texts = registries.find(name)->second;
+    const MessageTexts& texts = registries_.find(name)->second;
     const auto text = texts.find(need.id.key);
     if (text == texts.end()) continue;
     if (std::optional<std::string> filled = fill_message(text->second, need.arguments))

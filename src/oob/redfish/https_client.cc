@@ -3,20 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <utility>
 
-#include "base/base64.h"
+#include "base/text.h"
 #include "base/utf8.h"
-#include "lazy/curl.h"
 #include "lazy/ssl.h"
 #include "oob/bmc/cause.h"
 #include "oob/redfish/certificate.h"
 #include "oob/redfish/gate.h"
-#include "oob/redfish/http_header.h"
+#include "oob/redfish/https_transfer.h"
 #include "oob/redfish/json.h"
 #include "oob/redfish/no_pipe_signal.h"
 #include "oob/redfish/trust.h"
@@ -26,8 +23,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Longer header values are ignored.
-constexpr std::size_t kMaxValueBytes = 1024;
 bool is_host(std::string_view host) {
   return !host.empty() && host.size() <= 255 && std::all_of(host.begin(), host.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
@@ -35,114 +30,8 @@ bool is_host(std::string_view host) {
   });
 }
 
-void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
-
-struct Transfer {
-  const HttpRequest* request = nullptr;
-  HttpReply reply{};
-  std::optional<Error> error{};
-  CURL* easy = nullptr;
-  curl_slist* headers = nullptr;
-  std::size_t sent = 0;
-  std::size_t header_bytes = 0;
-  bool body_too_large = false;
-  bool headers_too_large = false;
-  std::array<char, CURL_ERROR_SIZE> text{};
-};
-
-std::size_t take_body(char* data, std::size_t /*one*/, std::size_t size, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  if (transfer.reply.body.size() + size > kMaxBodyBytes) {
-    transfer.body_too_large = true;
-    return 0;
-  }
-  transfer.reply.body.append(data, size);
-  return size;
-}
-
-void take_header_value(HttpReply& reply, const HeaderLine& line) {
-  const std::string_view value = line.value;
-  if (value.size() > kMaxValueBytes) return;
-  if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) return;
-  if (line.is("Location")) {
-    reply.location = value;
-  } else if (line.is("X-Auth-Token")) {
-    reply.token = Secret(std::string(value));
-  } else if (line.is("ETag")) {
-    reply.etag = value;
-  } else if (line.is("Retry-After")) {
-    reply.retry_after = parse_retry_after(value);
-  }
-}
-
-std::size_t take_header(char* data, std::size_t one, std::size_t count, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  const std::size_t size = one * count;
-  transfer.header_bytes += size;
-  if (transfer.header_bytes > kMaxHeaderBytes) {
-    transfer.headers_too_large = true;
-    return 0;
-  }
-  const std::string_view line(data, size);
-  // An informational response (100) may precede the final one; only the last one's headers count.
-  if (line.starts_with("HTTP/")) transfer.reply = HttpReply{};
-  if (const std::optional<HeaderLine> header = parse_header_line(line)) take_header_value(transfer.reply, *header);
-  return size;
-}
-
-std::size_t give_body(char* data, std::size_t one, std::size_t count, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  std::size_t at = transfer.sent;  // within the part that is looked at
-  std::string_view part = transfer.request->body;
-  for (const std::string_view next : transfer.request->more) {
-    if (at < part.size()) break;
-    at -= part.size();
-    part = next;
-  }
-  const std::size_t size = std::min(one * count, part.size() - std::min(at, part.size()));
-  if (size > 0) std::memcpy(data, part.data() + at, size);
-  transfer.sent += size;
-  return size;
-}
-
-std::size_t body_size(const HttpRequest& request) {
-  std::size_t size = request.body.size();
-  for (const std::string_view part : request.more) size += part.size();
-  return size;
-}
-
-void add_header(Transfer& transfer, std::string text) {
-  transfer.headers = curl_slist_append(transfer.headers, text.c_str());
-  wipe(text);
-}
-
-void add_headers(Transfer& transfer) {
-  const HttpRequest& request = *transfer.request;
-  add_header(transfer, "Accept: application/json");
-  add_header(transfer, "OData-Version: 4.0");  // DSP0266, "Request headers"
-  add_header(transfer, "Expect:");             // do not wait for "100 Continue"
-  if (request.method != "GET" && request.method != "DELETE")
-    add_header(transfer, "Content-Type: " + request.content_type);
-  if (!request.if_match.empty()) add_header(transfer, "If-Match: " + request.if_match);
-  if (request.login == nullptr) return;
-  if (!request.login->token.empty()) {
-    add_header(transfer, "X-Auth-Token: " + request.login->token.reveal());
-  } else if (!request.login->user.empty()) {
-    std::string pair = request.login->user + ":" + request.login->password.reveal();
-    std::string encoded = encode_base64(pair);
-    add_header(transfer, "Authorization: Basic " + encoded);
-    wipe(pair);
-    wipe(encoded);
-  }
-}
-
-void free_headers(Transfer& transfer) {
-  for (curl_slist* line = transfer.headers; line != nullptr; line = line->next) {
-    OPENSSL_cleanse(line->data, std::strlen(line->data));
-  }
-  curl_slist_free_all(transfer.headers);
-  transfer.headers = nullptr;
-}
+// Until TCP probes a silent connection, in seconds: a stream may be silent for hours.
+constexpr long kKeepAlive = 60;
 
 long curl_ms(Duration limit) { return static_cast<long>(std::max<std::int64_t>(limit.count() / 1'000'000, 1)); }
 
@@ -188,6 +77,8 @@ class HttpsClient::Engine {
     return out;
   }
 
+  Result<StreamReply> open_stream(const HttpRequest& request);
+
   // The reply, after redirects within this host.
   Result<HttpReply> follow(HttpRequest request, Result<HttpReply> reply) {
     for (int hops = 0; reply.ok(); ++hops) {
@@ -205,6 +96,8 @@ class HttpsClient::Engine {
   }
 
  private:
+  friend class Stream;
+
   [[nodiscard]] Error error(ErrorCode code, std::string message) const {
     return Error{code, std::move(message), endpoint_.device};
   }
@@ -512,12 +405,122 @@ class HttpsClient::Engine {
   std::string fingerprint_;  // of that certificate
 };
 
+// One transfer without a limit of time, on a multi handle of its own.
+class HttpsClient::Stream final : public HttpStream {
+ public:
+  Stream(Engine& engine, HttpRequest request) : engine_(engine), request_(std::move(request)) {
+    transfer_.request = &request_;
+    multi_ = curl_multi_init();
+    transfer_.easy = curl_easy_init();
+  }
+  ~Stream() override {
+    const NoPipeSignal guard;
+    if (multi_ != nullptr && transfer_.easy != nullptr) curl_multi_remove_handle(multi_, transfer_.easy);
+    if (transfer_.easy != nullptr) curl_easy_cleanup(transfer_.easy);
+    if (multi_ != nullptr) curl_multi_cleanup(multi_);
+    free_headers(transfer_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Until the response's header has arrived, or all of a response that is not a stream.
+  Result<HttpReply> open() {
+    if (multi_ == nullptr || transfer_.easy == nullptr) return out_of_memory();
+    add_headers(transfer_);
+    engine_.set_request(transfer_);
+    engine_.set_tls(transfer_.easy);
+    curl_easy_setopt(transfer_.easy, CURLOPT_TIMEOUT_MS, 0L);
+    curl_easy_setopt(transfer_.easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(transfer_.easy, CURLOPT_TCP_KEEPIDLE, kKeepAlive);
+    curl_easy_setopt(transfer_.easy, CURLOPT_TCP_KEEPINTVL, kKeepAlive);
+    if (curl_multi_add_handle(multi_, transfer_.easy) != CURLM_OK) return out_of_memory();
+    const auto end = Steady::now() + std::chrono::nanoseconds(engine_.endpoint_.request_limit.count());
+    while (!ended_ && !is_stream()) {
+      if (engine_.clock_.stopped()) return engine_.error(ErrorCode::unavailable, "stopped");
+      if (Steady::now() >= end) return engine_.timed_out(transfer_);
+      advance(milliseconds(kStopLatencyMs));
+    }
+    if (problem_) return *problem_;
+    long status = 0;
+    curl_easy_getinfo(transfer_.easy, CURLINFO_RESPONSE_CODE, &status);
+    HttpReply reply = transfer_.reply;
+    reply.status = static_cast<int>(status);
+    return reply;
+  }
+
+  [[nodiscard]] bool is_stream() const {
+    if (!transfer_.has_headers) return false;
+    long status = 0;
+    curl_easy_getinfo(transfer_.easy, CURLINFO_RESPONSE_CODE, &status);
+    constexpr std::string_view kType = "text/event-stream";
+    const std::string_view type = transfer_.reply.content_type;
+    return status == 200 && equals_ignoring_case(trim(type.substr(0, type.find(';'))), kType);
+  }
+
+  Result<std::string> read(Duration wait) override {
+    const auto end = Steady::now() + std::chrono::nanoseconds(wait.count());
+    for (auto now = Steady::now(); transfer_.reply.body.empty() && !ended_ && now < end; now = Steady::now()) {
+      if (engine_.clock_.stopped()) return std::string();
+      advance(std::min(milliseconds(kStopLatencyMs), Duration((end - now).count())));
+    }
+    if (!transfer_.reply.body.empty()) return std::exchange(transfer_.reply.body, {});
+    if (problem_) return *problem_;
+    if (ended_) return engine_.error(ErrorCode::unavailable, "the service ended the stream");
+    return std::string();
+  }
+
+ private:
+  [[nodiscard]] Error out_of_memory() const {
+    return engine_.error(ErrorCode::internal, "out of memory for a connection");
+  }
+
+  void advance(Duration wait) {
+    const NoPipeSignal guard;
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    int left = 0;
+    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      ended_ = true;
+      if (message->data.result != CURLE_OK) problem_ = engine_.error_of(message->data.result, transfer_);
+    }
+    const bool idle = !ended_ && transfer_.reply.body.empty();
+    if (idle) curl_multi_poll(multi_, nullptr, 0, static_cast<int>(curl_ms(wait)), nullptr);
+  }
+
+  Engine& engine_;
+  const HttpRequest request_;
+  Transfer transfer_;
+  CURLM* multi_ = nullptr;
+  bool ended_ = false;
+  std::optional<Error> problem_;
+};
+
+Result<StreamReply> HttpsClient::Engine::open_stream(const HttpRequest& request) {
+  if (const Status ready = prepare(); !ready.ok()) return ready.error();
+  const auto patience = std::chrono::nanoseconds(endpoint_.request_limit.count());
+  if (!gate_->enter(Steady::now() + patience, &clock_)) {
+    if (clock_.stopped()) return error(ErrorCode::unavailable, "stopped");
+    return error(ErrorCode::timeout, "timed out waiting for other requests to this BMC");
+  }
+  auto stream = std::make_unique<Stream>(*this, request);
+  Result<HttpReply> reply = stream->open();
+  gate_->leave();  // an open stream is no load
+  if (!reply.ok()) return reply.error();
+  StreamReply out;
+  out.reply = std::move(reply).value();
+  if (stream->is_stream()) out.stream = std::move(stream);
+  return out;
+}
+
 HttpsClient::HttpsClient(const Endpoint& endpoint, Clock& clock) : engine_(std::make_unique<Engine>(endpoint, clock)) {}
 HttpsClient::~HttpsClient() = default;
 
 Result<HttpReply> HttpsClient::request(const HttpRequest& request) {
   return engine_->follow(request, std::move(engine_->perform({request}).front()));
 }
+
+Result<StreamReply> HttpsClient::open_stream(const HttpRequest& request) { return engine_->open_stream(request); }
 
 std::vector<Result<HttpReply>> HttpsClient::get_many(const std::vector<std::string>& paths, const HttpLogin* login) {
   std::vector<HttpRequest> requests(paths.size());

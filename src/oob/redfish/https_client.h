@@ -37,7 +37,9 @@ struct HttpRequest {
   std::vector<std::string_view> more{};  // further parts of the body: an image is not copied into it
   std::string content_type = "application/json";
   std::string if_match{};  // ETag; empty: none
-  Duration limit{};        // of the whole request; zero: the endpoint's
+  std::string accept = "application/json";
+  std::string last_event_id{};  // of the stream that this one goes on from; empty: none
+  Duration limit{};             // of the whole request; zero: the endpoint's
   const HttpLogin* login = nullptr;
   bool farewell = false;  // completes within kFarewellLimit, even if the clock is stopped
 };
@@ -48,7 +50,24 @@ struct HttpReply {
   Secret token{};          // X-Auth-Token
   std::string etag{};
   std::optional<int> retry_after{};  // seconds
+  std::string content_type{};
   std::string body{};
+};
+
+// The body of a response that has no end: server-sent events. On a connection of its own, kept alive by TCP.
+class HttpStream {
+ public:
+  HttpStream() = default;
+  HttpStream(const HttpStream&) = delete;
+  HttpStream& operator=(const HttpStream&) = delete;
+  virtual ~HttpStream() = default;
+  // What arrived within `wait`, possibly nothing; sooner if the command was stopped. Errors are those of a request;
+  // unavailable also if the service ended the stream.
+  [[nodiscard]] virtual Result<std::string> read(Duration wait) = 0;
+};
+struct StreamReply {
+  HttpReply reply{};                     // complete if there is no stream
+  std::unique_ptr<HttpStream> stream{};  // null unless the status is 200 and the type text/event-stream
 };
 
 class HttpsClient {
@@ -66,9 +85,12 @@ class HttpsClient {
   [[nodiscard]] Result<HttpReply> request(const HttpRequest& request);
   // GET of each path, at most kMaxInFlight (redfish/gate.h) at a time; replies in the order of the paths.
   [[nodiscard]] std::vector<Result<HttpReply>> get_many(const std::vector<std::string>& paths, const HttpLogin* login);
+  // GET of a stream; redirects are not followed. The client must outlive it.
+  [[nodiscard]] Result<StreamReply> open_stream(const HttpRequest& request);
 
  private:
   class Engine;
+  class Stream;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -84,6 +84,13 @@ std::uint64_t repetitions(const Value& value) {
   return 1;
 }
 
+// "Systems/1/SEL" of the path of an entry; nothing for another path.
+std::optional<std::string> log_of_entry(std::string_view path) {
+  const std::size_t entries = path.rfind("/Entries/");
+  if (entries == std::string_view::npos || path.find("/LogServices/") == std::string_view::npos) return std::nullopt;
+  return log_name(path.substr(0, entries));
+}
+
 // A clock that was never set starts at its epoch.
 std::string time_in(const Value& value, std::string_view name) {
   std::string time = clean_text(value, {name});
@@ -113,6 +120,34 @@ LogEvent parse_log_entry(const Value& value) {
   if (event.message.empty()) event.message = event.message_id;
   // An entry of a log of dumps has a name alone: "BMC Dump Entry".
   if (event.message.empty()) event.message = clean_text(value, {"Name"});
+  event.path = path_of(value, {"@odata.id"});
+  return event;
+}
+
+EventServiceInfo parse_event_service(const Value& value) {
+  EventServiceInfo info;
+  info.enabled = truth(value, {"ServiceEnabled"}).value_or(true);
+  info.stream = location_path(raw_text(value, {"ServerSentEventUri"}));
+  info.by_format = truth(value, {"SSEFilterPropertiesSupported", "EventFormatType"}).value_or(false);
+  return info;
+}
+
+LogEvent parse_event_record(const Value& value) {
+  LogEvent event;
+  event.id = clean_text(value, {"EventId"});
+  event.time = time_in(value, "EventTimestamp");
+  event.severity = parse_health(raw_text(value, {"MessageSeverity"}));
+  if (event.severity == Health::unknown) event.severity = parse_health(raw_text(value, {"Severity"}));
+  event.message_id = clean_text(value, {"MessageId"});
+  event.resolution = message_text(value, {"Resolution"});
+  event.message = message_text(value, {"Message"});
+  if (event.message.empty()) event.message = event.message_id;
+  const std::string origin = path_of(value, {"OriginOfCondition"});
+  event.path = path_of(value, {"LogEntry"});
+  // OpenBMC names the entry as the origin.
+  if (event.path.empty() && log_of_entry(origin).has_value()) event.path = origin;
+  if (event.path != origin) event.source = id_in(origin);
+  if (const std::optional<std::string> log = log_of_entry(event.path)) event.log = *log;
   return event;
 }
 

@@ -57,6 +57,8 @@ ServiceRoot parse_service_root(const Value& value) {
   root.registries = path_of(value, {"Registries"});
   root.update = path_of(value, {"UpdateService"});
   root.tasks = path_of(value, {"Tasks"});
+  root.events = path_of(value, {"EventService"});
+  root.telemetry = path_of(value, {"TelemetryService"});
   root.expand_links = truth(value, {"ProtocolFeaturesSupported", "ExpandQuery", "NoLinks"}).value_or(false);
   root.expand_levels = truth(value, {"ProtocolFeaturesSupported", "ExpandQuery", "Levels"}).value_or(false);
   return root;

@@ -30,6 +30,8 @@ struct ServiceRoot {
   std::string registries{};    // the collection of message registry files
   std::string update{};        // the UpdateService
   std::string tasks{};         // the TaskService
+  std::string events{};        // the EventService
+  std::string telemetry{};     // the TelemetryService
   bool expand_links = false;   // $expand=. is supported
   bool expand_levels = false;  // ... with $levels
 };
@@ -104,6 +106,25 @@ struct LogService {
 // "Chassis/GPU_1/XID" for /redfish/v1/Chassis/GPU_1/LogServices/XID.
 [[nodiscard]] std::string log_name(std::string_view path);
 [[nodiscard]] LogEvent parse_log_entry(const Value& value);
+
+struct EventServiceInfo {
+  bool enabled = true;
+  std::string stream{};    // of server-sent events
+  bool by_format = false;  // the stream can be limited to events, without metric reports
+};
+[[nodiscard]] EventServiceInfo parse_event_service(const Value& value);
+// One of the `Events` of an Event (DSP2046).
+[[nodiscard]] LogEvent parse_event_record(const Value& value);
+
+// The values of a MetricReport (DSP2051). `report`: its Id, or the last segment of `path`.
+[[nodiscard]] std::vector<Metric> parse_metric_report(const Value& value, std::string_view path);
+// What a MetricProperty is about: the resource without its collections, and the property without the name of its
+// vendor.
+struct MetricPlace {
+  std::string part{};
+  std::string name{};
+};
+[[nodiscard]] MetricPlace metric_place(std::string_view property);
 
 struct Account {
   std::string path{};

@@ -344,6 +344,22 @@ std::vector<Result<Value>> RedfishSession::get_many(const std::vector<std::strin
   return out;
 }
 
+Result<std::unique_ptr<HttpStream>> RedfishSession::open_stream(const std::string& path, const std::string& last_id) {
+  if (!is_trusted_path(path))
+    return error(ErrorCode::invalid_input, "refers to an invalid path: " + in_backticks(path));
+  HttpRequest request;
+  request.path = path;
+  request.accept = "text/event-stream";
+  request.last_event_id = last_id;
+  request.login = &login_;
+  Result<StreamReply> opened = client_.open_stream(request);
+  if (opened.ok() && opened->reply.status == 401 && log_in_again()) opened = client_.open_stream(request);
+  if (!opened.ok()) return opened.error();
+  if (opened->stream != nullptr) return std::move(opened->stream);
+  if (opened->reply.status < 200 || opened->reply.status > 299) return error_of(opened->reply);
+  return error(ErrorCode::not_found, "the response is not a stream of events");
+}
+
 Result<RedfishReply> RedfishSession::post(const std::string& path, std::string_view body) {
   HttpRequest request;
   request.method = "POST";

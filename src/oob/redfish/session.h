@@ -53,6 +53,9 @@ class RedfishSession {
   [[nodiscard]] std::vector<Result<Value>> get_many(const std::vector<std::string>& paths);
   // The response of a task monitor, whose body may be anything; any 2xx is a reply.
   [[nodiscard]] Result<RedfishReply> look(const std::string& path);
+  // A stream of server-sent events; not_found if what is there is none. `last_id`: of the last event of an earlier
+  // stream, or empty. The session must outlive it.
+  [[nodiscard]] Result<std::unique_ptr<HttpStream>> open_stream(const std::string& path, const std::string& last_id);
   // Sent once. The reply's status is 2xx.
   [[nodiscard]] Result<RedfishReply> post(const std::string& path, std::string_view body);
   // A body that is not JSON, in parts; its limit is that of an upload. Sent once, as post() is.

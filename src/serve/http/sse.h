@@ -1,4 +1,4 @@
-// Server-sent events (the text/event-stream format of the HTML standard): written by the server, parsed by the client.
+// Server-sent events as weft writes them, and the ids of its own: http/event_stream.h reads the format.
 // An event's id is the sequence number of the journal record it reports. No sockets and no chunks here.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "http/event_stream.h"
 
 namespace weft::serve {
 
@@ -33,17 +34,12 @@ class EventParser {
   // Parses the next bytes of the stream, in pieces of any size. True if the callback has returned false; further bytes
   // are ignored then. An error for an invalid id or an event above the size limit.
   [[nodiscard]] Result<bool> feed(std::string_view bytes, const EventCallback& callback);
-  [[nodiscard]] std::uint64_t last_id() const { return event_.id; }
 
  private:
-  [[nodiscard]] Status read_line(const EventCallback& callback);
   [[nodiscard]] Status read_id(std::string_view value);
 
-  std::string line_;
-  ServerEvent event_;
-  bool has_data_ = false;
-  bool after_return_ = false;  // the last byte was '\r': a '\n' that follows belongs to it
-  bool stopped_ = false;
+  http::EventStreamParser parser_{kMaxEventBytes};
+  std::uint64_t last_id_ = 0;
 };
 
 }  // namespace weft::serve

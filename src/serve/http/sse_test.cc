@@ -63,8 +63,8 @@ TEST(ServerSentEvents, StopsWhenToldTo) {
 }
 
 TEST(ServerSentEvents, RejectsInvalidIdsAndHugeEvents) {
-  EXPECT_FALSE(parse("id: x\n\n", 100).outcome.ok());
-  EXPECT_FALSE(parse("id: 18446744073709551616\n\n", 100).outcome.ok());
+  EXPECT_FALSE(parse("id: x\ndata: a\n\n", 100).outcome.ok());
+  EXPECT_FALSE(parse("id: 18446744073709551616\ndata: a\n\n", 100).outcome.ok());
   EXPECT_FALSE(parse("data: " + std::string(EventParser::kMaxEventBytes, 'x'), 1U << 20U).outcome.ok());
 }
 
