@@ -689,7 +689,48 @@ def check_audit(self, name, dump):
     self.assertEqual({finding["devices"] for finding in findings}, {f"{name}001"} if findings else set())
 
 
+def expected_metrics(dump):
+    """(report, value, time) of every value of every report, with what it is about: [(property, id)]."""
+    found = collections.defaultdict(list)
+    for report in dump.members(link(dump.get(f"{ROOT}/TelemetryService"), "MetricReports")):
+        for value in report.get("MetricValues", []):
+            found[(report["Id"], value["MetricValue"], value["Timestamp"])].append(
+                (value["MetricProperty"], value.get("MetricId")))
+    return found
+
+
+def is_about(row, place, metric_id):
+    """Whether a row's part and metric are those of a property: the last names of its path, in order."""
+    path, _, fragment = place.partition("#")
+    names = re.split("[/ ]", row["part"])
+    rest = iter(path.split("/"))
+    if not all(name in rest for name in names):
+        return False
+    if metric_id:
+        return row["metric"] == metric_id
+    return (fragment or path).endswith(row["metric"])
+
+
+def check_metrics(self, name, dump):
+    """Every value of every report, with the part and the property that it is about."""
+    expected = expected_metrics(dump)
+    rows = self.machines.json("metrics", f"{name}001").get("metrics", [])
+    self.assertEqual(len(rows), sum(map(len, expected.values())))
+    wrong = []
+    for row in rows:
+        value = row["value"]
+        key = next((key for key in expected if key[0] == row["report"] and key[2] == row["time"] and
+                    (key[1] == value or isinstance(value, (int, float)) and float(key[1]) == value) and
+                    any(is_about(row, *place) for place in expected[key])), None)
+        if key is None:
+            wrong.append(f"not in the reports: {row}")
+            continue
+        expected[key].remove(next(place for place in expected[key] if is_about(row, *place)))
+    self.nothing_wrong(wrong + [f"not listed: {key}: {places}" for key, places in expected.items() if places])
+
+
 @each_dump(check_events)
+@each_dump(check_metrics)
 @each_dump(check_sensors)
 @each_dump(check_limits)
 @each_dump(check_inventory)
