@@ -116,8 +116,11 @@ Summary summarize(const MetricFleet::Series& series) {
 }
 
 std::string place_of(const Inventory& inventory, const MetricFleet::Sample& sample) {
-  const std::string& device = inventory.targets()[sample.target].name;
-  return sample.part.empty() ? device : device + " " + sample.part;
+  std::string text = inventory.targets()[sample.target].name;
+  for (const std::string& more : {sample.part, sample.name}) {
+    if (!more.empty()) text += " " + more;
+  }
+  return text;
 }
 
 // Some places by name, more of them by their devices.
@@ -271,8 +274,9 @@ void MetricFleet::add(std::uint32_t target, const MetricReports& reports) {
       ++without_value_;
       continue;
     }
-    samples_[{inventory_.targets()[target].model, part_pattern(metric->part), name_pattern(metric->name)}].push_back(
-        {target, metric->part, metric->value, metric_number(metric->value)});
+    const Key key{inventory_.targets()[target].model, part_pattern(metric->part), name_pattern(metric->name)};
+    samples_[key].push_back({target, metric->part, std::get<2>(key) == metric->name ? "" : metric->name, metric->value,
+                             metric_number(metric->value)});
   }
   if (!keep_rows_) return;
   std::vector<Metric>& rows = rows_[target];
@@ -293,13 +297,18 @@ std::vector<MetricFleet::Series> MetricFleet::series() const {
   std::map<Key, std::vector<Sample>> merged;
   for (const auto& [key, samples] : samples_) {
     Key common{std::get<0>(key), std::get<1>(key), without_last_number(std::get<2>(key))};
-    std::vector<Sample>& into = merged[numbered[common] > kMaxNumbered ? common : key];
-    into.insert(into.end(), samples.begin(), samples.end());
+    const bool is_instance = numbered[common] > kMaxNumbered;
+    std::vector<Sample>& into = merged[is_instance ? common : key];
+    for (const Sample& sample : samples) {
+      into.push_back(sample);
+      if (is_instance && sample.name.empty()) into.back().name = std::get<2>(key);
+    }
   }
   std::vector<Series> all;
   for (auto& [key, samples] : merged) {
     std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
-      return a.target != b.target ? a.target < b.target : natural_less(a.part, b.part);
+      if (a.target != b.target) return a.target < b.target;
+      return a.part != b.part ? natural_less(a.part, b.part) : natural_less(a.name, b.name);
     });
     all.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::move(samples)});
   }

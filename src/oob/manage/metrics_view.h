@@ -44,6 +44,7 @@ class MetricFleet {
   struct Sample {
     std::uint32_t target = 0;
     std::string part;
+    std::string name;  // if it is one of several in the row: "CoreUtil_67"
     std::string text;
     std::optional<MetricNumber> number;
   };
