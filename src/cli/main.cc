@@ -20,9 +20,12 @@
 
 namespace {
 
+bool output_has_ended = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the process's output
+
 // EPIPE (the reader closed the pipe) is not an error; everything else is.
 weft::Status write_out(std::string_view text) {
   const int problem = weft::write_all(STDOUT_FILENO, text).error;
+  output_has_ended = problem == EPIPE;
   if (problem == 0 || problem == EPIPE) return {};
   return weft::Error{weft::ErrorCode::unavailable, "cannot write: " + std::generic_category().message(problem),
                      "standard output"};
@@ -83,6 +86,7 @@ int main(int argc, char** argv) {
   io.today = today;
   io.read_line = read_line;
   io.input_ended = [] { return input_has_ended; };
+  io.output_ended = [] { return output_has_ended; };
   io.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;

@@ -711,6 +711,13 @@ def is_about(row, place, metric_id):
     return (fragment or path).endswith(row["metric"])
 
 
+def is_number(text, value):
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
+
+
 def check_metrics(self, name, dump):
     """Every value of every report, with the part and the property that it is about."""
     expected = expected_metrics(dump)
@@ -720,7 +727,7 @@ def check_metrics(self, name, dump):
     for row in rows:
         value = row["value"]
         key = next((key for key in expected if key[0] == row["report"] and key[2] == row["time"] and
-                    (key[1] == value or isinstance(value, (int, float)) and float(key[1]) == value) and
+                    (key[1] == value or isinstance(value, (int, float)) and is_number(key[1], value)) and
                     any(is_about(row, *place) for place in expected[key])), None)
         if key is None:
             wrong.append(f"not in the reports: {row}")

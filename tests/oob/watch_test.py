@@ -52,12 +52,14 @@ class EventServer(DumpServer):
     """A BMC with a log that grows, and a stream of what is sent to all who listen."""
 
     def __init__(self, *arguments, **options):
-        self.listeners, self.joined, self.number = [], [], 0
+        self.listeners, self.joined, self.number, self.is_gone = [], [], 0, False
         super().__init__(*arguments, **options)
 
         class Handler(self.RequestHandlerClass):
             def do_GET(self):
-                if self._place() == STREAM and SERVICE in self.server.tree.changes:
+                if self.server.is_gone:
+                    self.close_connection = True
+                elif self._place() == STREAM and SERVICE in self.server.tree.changes:
                     if self._is_allowed():
                         self.stream()
                 else:
@@ -114,6 +116,7 @@ class EventServer(DumpServer):
         wait_until(lambda: self.logs_read() >= before + times, "the log is read")
 
     def close(self):
+        self.is_gone = True
         self.hang_up()
         super().close()
 
@@ -301,13 +304,15 @@ class OobWatch(unittest.TestCase):
         out, _ = bmcs.run("watch", "--for", "2s", "--interval", "1s")
         self.assertEqual(out, "")
         bmcs.servers[0].log(bmcs.servers[0].entry("one", offset=-60))
-        watch = Watch(bmcs, "--interval", "1s", "--since", "1h")
-        watch.wait_for("one")
-        watch.process.stdout.close()
-        bmcs.servers[0].log(bmcs.servers[0].entry("two"))
-        self.assertIn(watch.process.wait(WAIT), (0, 5))
+        line = bmcs.line("watch", str(bmcs.folder / "cluster.yaml"), "@box", "--interval", "1s", "--since",
+                         "1h")
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              env=bmcs.variables()) as process:
+            self.assertIn("one", process.stdout.readline())
+            process.stdout.close()
+            bmcs.servers[0].log(bmcs.servers[0].entry("two"))
+            self.assertEqual(process.wait(WAIT), 0)
         wait_until(lambda: not bmcs.servers[0].sessions, "the session is closed")
-        watch.process.stderr.close()
 
     def test_options(self):
         bmcs = self.use(tree_with_log())
@@ -315,7 +320,7 @@ class OobWatch(unittest.TestCase):
                       ("--since", "yesterday")):
             with self.subTest(words=words):
                 _, err = bmcs.run("watch", *words, code=2)
-                self.assertIn("weft: ", err)
+                self.assertIn("weft oob watch: ", err)
         self.assertEqual(bmcs.servers[0].requests, [])
 
 

@@ -23,6 +23,8 @@ struct Io {
   std::size_t columns = 0;  // of the terminal at standard output; 0 if it is none
   std::size_t rows = 0;
   std::function<bool()> input_ended;  // whether read_line() has reached the end; may be unset
+  // Whether what was written last had no reader any more (`| head`), which is no error; may be unset.
+  std::function<bool()> output_ended;
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;

@@ -75,8 +75,9 @@ class WatchPrinter {
 
   void print(const std::string& lines) {
     if (lines.empty() || !status_.ok()) return;
-    status_ = context_.io().write_out(lines);
-    if (!status_.ok()) setup_.clock().stop();
+    const Io& io = context_.io();
+    status_ = io.write_out(lines);
+    if (!status_.ok() || (io.output_ended && io.output_ended())) setup_.clock().stop();
   }
 
   [[nodiscard]] std::string as_line(std::uint32_t target, const oob::LogEvent& event) const {
@@ -136,7 +137,7 @@ Exit run_watch(Context& context) {
   options.interval = reader.time("interval").value_or(options.interval);
   options.length = reader.time("for").value_or(Duration());
   if (reader.ok() && (options.interval < kMinInterval || options.interval > kMaxInterval))
-    reader.bad("interval", "not from 1 s to 1 h");
+    reader.bad("interval", "a time from 1 s to 1 h is expected");
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 0, OobUse::read);

@@ -92,6 +92,7 @@ class DeviceWatch {
     Result<OpenBmc> open = open_patiently(fleet_, target_);
     if (!open.ok()) return open.error();
     Bmc& bmc = *open->bmc;
+    may_stream_ = true;
     std::unique_ptr<EventStream> stream;  // opened before the logs are read, so that nothing is between them
     while (!is_over()) {
       if (stream == nullptr && may_stream_) stream = open_stream(bmc);

@@ -81,9 +81,10 @@ Result<std::unique_ptr<EventStream>> RedfishBmc::event_stream(const std::string&
   Result<std::unique_ptr<HttpStream>> stream = error(ErrorCode::not_found, {});
   if (service.by_format && service.stream.find('?') == std::string::npos)
     stream = session_->open_stream(service.stream + std::string(kEventsOnly), last_id);
-  const bool again =
-      !stream.ok() && (stream.error().code == ErrorCode::not_found || stream.error().code == ErrorCode::invalid_input);
-  if (again) stream = session_->open_stream(service.stream, last_id);
+  const auto is_other = [](ErrorCode code) {  // 501, 400, or a response that is no stream
+    return code == ErrorCode::not_found || code == ErrorCode::refused || code == ErrorCode::invalid_input;
+  };
+  if (!stream.ok() && is_other(stream.error().code)) stream = session_->open_stream(service.stream, last_id);
   if (!stream.ok()) return stream.error();
   return std::unique_ptr<EventStream>(std::make_unique<Stream>(*this, std::move(stream).value()));
 }

@@ -25,7 +25,7 @@ std::string format_event(std::uint64_t id, std::string_view event, std::string_v
 
 Result<bool> EventParser::feed(std::string_view bytes, const EventCallback& callback) {
   Status ids;
-  Result<bool> stopped = parser_.feed(bytes, [&](const http::StreamEvent& event) {
+  Result<bool> stopped = parser_.feed(bytes, [&](const weft::http::StreamEvent& event) {
     ids = read_id(event.id);
     return ids.ok() && callback({last_id_, event.name, event.data});
   });

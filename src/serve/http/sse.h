@@ -38,7 +38,7 @@ class EventParser {
  private:
   [[nodiscard]] Status read_id(std::string_view value);
 
-  http::EventStreamParser parser_{kMaxEventBytes};
+  weft::http::EventStreamParser parser_{kMaxEventBytes};
   std::uint64_t last_id_ = 0;
 };
 
