@@ -115,21 +115,26 @@ Summary summarize(const MetricFleet::Series& series) {
   return summary;
 }
 
-std::string place_of(const Inventory& inventory, const MetricFleet::Sample& sample) {
-  std::string text = inventory.targets()[sample.target].name;
+std::string place_of(const Inventory& inventory, const MetricFleet::Sample& sample, bool with_device = true) {
+  std::vector<std::string> words;
+  if (with_device) words.push_back(inventory.targets()[sample.target].name);
   for (const std::string& more : {sample.part, sample.name}) {
-    if (!more.empty()) text += " " + more;
+    if (!more.empty()) words.push_back(more);
   }
-  return text;
+  return join(words, " ");
 }
 
 // Some places by name, more of them by their devices.
-Cell places_cell(const Inventory& inventory, const std::vector<const MetricFleet::Sample*>& samples) {
+Cell places_cell(const Inventory& inventory, const std::vector<const MetricFleet::Sample*>& samples,
+                 std::size_t named = kNamed) {
   if (samples.empty()) return {};
-  if (samples.size() <= kNamed) {
-    std::string text;
-    for (const MetricFleet::Sample* sample : samples) text += (text.empty() ? "" : ", ") + place_of(inventory, *sample);
-    return text;
+  if (samples.size() <= named) {
+    std::vector<std::string> places;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const bool other_device = i == 0 || samples[i - 1]->target != samples[i]->target;
+      places.push_back(place_of(inventory, *samples[i], other_device));
+    }
+    return join(places, ", ");
   }
   std::set<std::uint32_t> targets;
   for (const MetricFleet::Sample* sample : samples) targets.insert(sample->target);
@@ -138,7 +143,8 @@ Cell places_cell(const Inventory& inventory, const std::vector<const MetricFleet
 }
 
 Cell value_cell(double value, bool is_duration) {
-  return {value, format_fine_number(value) + (is_duration ? " s" : "")};
+  const bool tiny = value != 0 && std::abs(value) < 0.001;  // format_fine_number() has three decimals
+  return {value, (tiny ? fmt::format("{:.2g}", value) : format_fine_number(value)) + (is_duration ? " s" : "")};
 }
 
 TableSection values_table(const Inventory& inventory, const std::vector<MetricFleet::Series>& all) {
@@ -205,7 +211,7 @@ TableSection states_table(const Inventory& inventory, const std::vector<MetricFl
                      {}};
   for (const Row& row : rows) {
     table.rows.push_back({row.series->name, row.series->part, row.value, std::uint64_t{row.samples.size()},
-                          places_cell(inventory, row.samples), row.series->model});
+                          places_cell(inventory, row.samples, row.differs ? kNamed : 0), row.series->model});
   }
   return table;
 }
