@@ -96,7 +96,7 @@ class DeviceWatch {
     std::unique_ptr<EventStream> stream;  // opened before the logs are read, so that nothing is between them
     while (!is_over()) {
       if (stream == nullptr && may_stream_) stream = open_stream(bmc);
-      if (const Status read = read_logs(bmc); !read.ok()) return read;
+      if (Status read = read_logs(bmc); !read.ok()) return read;
       reporter_.state(index_, target_, stream == nullptr ? WatchState::polling : WatchState::streaming, {});
       if (stream == nullptr) {
         sleep(options_.interval);

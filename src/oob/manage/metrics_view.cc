@@ -130,6 +130,7 @@ Cell places_cell(const Inventory& inventory, const std::vector<const MetricFleet
   if (samples.empty()) return {};
   if (samples.size() <= named) {
     std::vector<std::string> places;
+    places.reserve(samples.size());
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const bool other_device = i == 0 || samples[i - 1]->target != samples[i]->target;
       places.push_back(place_of(inventory, *samples[i], other_device));
