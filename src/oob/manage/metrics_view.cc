@@ -193,6 +193,7 @@ TableSection states_table(const Inventory& inventory, const std::vector<MetricFl
       if (!sample.number) by_value[sample.text].push_back(&sample);
     }
     std::vector<Row> of_series;
+    of_series.reserve(by_value.size());
     for (auto& [value, samples] : by_value)
       of_series.push_back({&series, value, std::move(samples), by_value.size() > 1});
     // The rarest first.
