@@ -256,7 +256,13 @@ void read_config(const std::string& argument, Sources& sources, ConfigSet& set, 
   }
   ArgumentReader reader(std::move(applies_to), sources, set, diagnostics);
   if (fs::is_directory(path, error)) {
+    const std::size_t files_before = set.files.size();
+    const std::size_t errors_before = diagnostics.error_count();
     reader.read_directory(path);
+    // A wrong path would otherwise look like a configuration without problems.
+    if (set.files.size() == files_before && diagnostics.error_count() == errors_before)
+      diagnostics.error({}, fmt::format("{}: no file in it is a configuration that weft reads", path),
+                        "`weft check --help` lists what is read");
   } else {
     reader.read_file_at(path, false);
   }

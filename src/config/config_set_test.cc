@@ -175,6 +175,19 @@ TEST_F(ConfigDirectory, ReportsUnreadableFiles) {
   EXPECT_TRUE(set_.empty());
 }
 
+TEST_F(ConfigDirectory, OneWithoutConfigurationIsAnError) {
+  const fs::path empty = root_ / "empty";
+  fs::create_directories(empty);
+  read_config(empty.string(), sources_, set_, diagnostics_);
+  EXPECT_EQ(diagnostics_.error_count(), 1U);
+  std::ofstream(empty / "notes.txt") << "hello\n";
+  read_config(empty.string(), sources_, set_, diagnostics_);
+  EXPECT_EQ(diagnostics_.error_count(), 2U);
+  std::ofstream(empty / "job.env") << "NCCL_IB_HCA=mlx5_0\n";
+  read_config(empty.string(), sources_, set_, diagnostics_);
+  EXPECT_EQ(diagnostics_.error_count(), 2U);
+}
+
 TEST_F(ConfigDirectory, StopsAtMaximumDepth) {
   std::string deep;
   for (int i = 0; i < 20; ++i) deep += "d/";

@@ -224,7 +224,7 @@ class OobWatch(unittest.TestCase):
         self.assertEqual(watch.stop(signal.SIGTERM), 0)
         self.assertEqual(bmc.joined, [None, "1"])
         self.assertEqual([line.split()[-1] for line in watch.lines], ["first", "missed", "later"])
-        self.assertEqual(watch.errors, [])
+        self.assertEqual(watch.errors, ["weft: following 1 device; press Ctrl-C to stop"])
 
     def test_a_bmc_that_sends_nothing(self):
         """Its logs are read at the interval; --since begins with what is there, --level leaves out the rest."""

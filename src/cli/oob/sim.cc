@@ -357,7 +357,7 @@ Command oob_sim_command() {
       "Faults: " + kinds + "."};
   command.examples = {{"weft oob sim pod32.yaml --dir sim", "All BMCs, without faults"},
                       {"weft oob sim pod32.yaml --dir sim --latency 200ms --fault 'train[001-004]=silent_accept:2' "
-                       "--fault fe-leaf1=dead",
+                       "--fault fe-leaf001a=dead",
                        "Slow BMCs, some that ignore commands, and a dead one"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = sim_options();

@@ -150,6 +150,7 @@ Exit run_watch(Context& context) {
     return context.usage_error(
         fmt::format("{} devices are too many for one watch: at most {}", targets.size(), oob::kMaxFanOut),
         {"name fewer of them, for example one rack: rack:R01"});
+  context.note(fmt::format("following {}; press Ctrl-C to stop", plural(targets.size(), "device")));
   WatchPrinter printer(context, *setup, targets);
   const oob::WatchSink sink{
       [&](std::uint32_t target, const std::vector<oob::LogEvent>& events) { printer.events(target, events); },
@@ -157,6 +158,11 @@ Exit run_watch(Context& context) {
       [&](std::uint32_t target, const oob::UnreadLog& log) { printer.unread(target, log); }};
   const std::vector<oob::WatchState> states = oob::watch_events(setup->fleet(), targets, options, sink);
   if (!printer.status().ok()) return context.failed(printer.status().error());
+  std::vector<std::uint32_t> unseen;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (states[i] == oob::WatchState::connecting) unseen.push_back(targets[i]);
+  }
+  if (!unseen.empty()) context.note("no answer before the end: " + setup->fold(unseen));
   return outcome_of(states);
 }
 
