@@ -102,6 +102,10 @@ void read_records(const Value& value) {
   check_event(parse_log_entry(value));
   check_event(parse_event_record(value));
   check_path(parse_event_service(value).stream);
+  for (const Metric& metric : parse_metric_report(value, "/redfish/v1/TelemetryService/MetricReports/1")) {
+    for (const std::string& text : {metric.report, metric.part, metric.name, metric.value, metric.time})
+      check_text(text);
+  }
   const LogService log = parse_log_service(value);
   for (const std::string& path : {log.path, log.entries, log.clear_target}) check_path(path);
   const Account account = parse_account(value);

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/quantity.h"
+#include "oob/manage/events_view.h"
 
 namespace weft::cli {
 
@@ -35,6 +39,31 @@ Exit outcome_of(const std::vector<oob::DeviceEnding>& endings) {
   };
   if (has(oob::Ending::unknown) || has(oob::Ending::not_done)) return Exit::partial;
   return has(oob::Ending::refused) ? Exit::refused : Exit::ok;
+}
+
+Option since_option(std::string help) { return {.name = "since", .value = "WHEN", .help = std::move(help)}; }
+
+Option level_option() {
+  return {.name = "level",
+          .value = "LEVEL",
+          .help = "only events of this severity or worse",
+          .choices = choices_named({"ok", "warning", "critical"})};
+}
+
+std::optional<std::int64_t> since_when(OptionReader& reader, std::int64_t now_ms) {
+  const std::string text = reader.arguments().value("since");
+  if (text.empty()) return std::nullopt;
+  if (const auto date = oob::parse_event_time(text)) return date;
+  const Result<Duration> ago = parse_duration(text);
+  if (ago.ok()) return now_ms - ago->count() / 1'000'000;
+  reader.bad("since", "not a date or a duration", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
+  return std::nullopt;
+}
+
+oob::Health least_severity(const Context& context) {
+  const std::string name = context.arguments().value("level");
+  if (name == "critical") return oob::Health::critical;
+  return name == "warning" ? oob::Health::warning : oob::Health::unknown;
 }
 
 }  // namespace weft::cli

@@ -1,6 +1,4 @@
 // weft oob events: the event logs of a whole cluster, and clearing them.
-#include "base/quantity.h"
-#include "cli/framework/option_reader.h"
 #include "cli/oob/device_commands.h"
 #include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
@@ -48,31 +46,6 @@ Exit run_events(Context& context) {
 }
 
 }  // namespace
-
-Option since_option(std::string help) { return {.name = "since", .value = "WHEN", .help = std::move(help)}; }
-
-Option level_option() {
-  return {.name = "level",
-          .value = "LEVEL",
-          .help = "only events of this severity or worse",
-          .choices = choices_named({"ok", "warning", "critical"})};
-}
-
-std::optional<std::int64_t> since_when(OptionReader& reader, std::int64_t now_ms) {
-  const std::string text = reader.arguments().value("since");
-  if (text.empty()) return std::nullopt;
-  if (const auto date = oob::parse_event_time(text)) return date;
-  const Result<Duration> ago = parse_duration(text);
-  if (ago.ok()) return now_ms - ago->count() / 1'000'000;
-  reader.bad("since", "not a date or a duration", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
-  return std::nullopt;
-}
-
-oob::Health least_severity(const Context& context) {
-  const std::string name = context.arguments().value("level");
-  if (name == "critical") return oob::Health::critical;
-  return name == "warning" ? oob::Health::warning : oob::Health::unknown;
-}
 
 Command oob_events_command() {
   Command command;

@@ -10,6 +10,7 @@
 #include "base/host_range.h"
 #include "base/human_format.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "oob/manage/sensors_view.h"
 
 namespace weft::oob {
@@ -231,6 +232,7 @@ void add_notes(Document& document, const Inventory& inventory, const MetricFleet
   if (const std::vector<std::uint32_t> without = fleet.without_telemetry(); !without.empty())
     document.notes.push_back(
         fmt::format("{} without telemetry: {}", plural(without.size(), "device"), inventory.fold(without)));
+  if (std::string why = fleet.why_nothing(); !why.empty()) document.notes.push_back(std::move(why));
   if (fleet.without_value() > 0)
     document.notes.push_back(
         fmt::format("{} without a reading (nan or NA) omitted", plural(fleet.without_value(), "metric")));
@@ -275,6 +277,8 @@ void MetricFleet::add(std::uint32_t target, const MetricReports& reports) {
     if (last == nullptr || last->time <= metric.time) last = &metric;
   }
   const std::lock_guard lock(mutex_);
+  was_answered_ = true;
+  read_ += reports.metrics.size();
   for (const UnreadReport& one : reports.unread) unread_[{told(one.report), reason_of(one.error)}].push_back(target);
   for (const auto& [place, metric] : latest) {
     if (metric->stale) ++stale_;
@@ -358,6 +362,14 @@ std::vector<std::uint32_t> MetricFleet::without_telemetry() const {
 std::uint64_t MetricFleet::without_value() const {
   const std::lock_guard lock(mutex_);
   return without_value_;
+}
+
+std::string MetricFleet::why_nothing() const {
+  const std::lock_guard lock(mutex_);
+  if (!was_answered_ || !samples_.empty() || without_value_ > 0) return {};
+  if (read_ == 0) return "no report has a value";
+  return fmt::format("{} read; none has {} in its name or part", plural(read_, "value was", "values were"),
+                     in_backticks(only_));
 }
 
 std::uint64_t MetricFleet::stale() const {

@@ -66,6 +66,8 @@ class MetricFleet {
   [[nodiscard]] std::vector<Unread> unread() const;
   [[nodiscard]] std::vector<std::uint32_t> without_telemetry() const;
   [[nodiscard]] std::uint64_t without_value() const;
+  // Why there is nothing to show, where metrics were asked for; empty if there is something.
+  [[nodiscard]] std::string why_nothing() const;
   [[nodiscard]] std::uint64_t stale() const;
 
  private:
@@ -78,8 +80,10 @@ class MetricFleet {
   std::map<std::uint32_t, std::vector<Metric>> rows_;
   std::map<std::pair<std::string, std::string>, std::vector<std::uint32_t>> unread_;
   std::vector<std::uint32_t> without_;
+  std::uint64_t read_ = 0;  // values, chosen or not
   std::uint64_t without_value_ = 0;
   std::uint64_t stale_ = 0;
+  bool was_answered_ = false;  // by a device with telemetry
 };
 
 [[nodiscard]] Document metrics_document(const Inventory& inventory, const MetricFleet& fleet,

@@ -118,10 +118,16 @@ TEST(MetricFleet, WhatIsChosenAndWhatIsMissing) {
   EXPECT_THAT(text, HasSubstr("2 devices without telemetry: node[1,3]"));
 }
 
-TEST(MetricFleet, NothingAtAll) {
+TEST(MetricFleet, NothingToShowIsExplained) {
   const Inventory inventory(machines(1), {});
-  const MetricFleet fleet(inventory, "", false);
+  MetricFleet fleet(inventory, "nosuch", false);
+  EXPECT_THAT(metrics_document(inventory, fleet, {}).notes, IsEmpty()) << "no device answered";
+  fleet.add(0, {});
+  EXPECT_THAT(metrics_document(inventory, fleet, {}).notes, ElementsAre("no report has a value"));
+  fleet.add(0, {{metric_of("GPU_0", "Speed", "1"), metric_of("GPU_1", "Speed", "1")}, {}});
   EXPECT_THAT(metrics_document(inventory, fleet, {}).sections, IsEmpty());
+  EXPECT_THAT(metrics_document(inventory, fleet, {}).notes,
+              ElementsAre("2 values were read; none has `nosuch` in its name or part"));
 }
 
 }  // namespace
