@@ -97,16 +97,16 @@ function(weft_test_binary name)
   endif()
 endfunction()
 
-# weft_tests_by_name(binary PREFIX prefix [FILTER patterns]): ctest knows each test by its name and runs it in a process
-# of its own.
+# weft_tests_by_name(binary PREFIX prefix [FILTER patterns] [PROPERTIES name value...]): ctest knows each test by its name
+# and runs it in a process of its own.
 function(weft_tests_by_name binary)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;FILTER" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;FILTER" "PROPERTIES")
   set(filter "")
   if(arg_FILTER)
     set(filter TEST_FILTER "${arg_FILTER}")
   endif()
   gtest_discover_tests(${binary} TEST_PREFIX "${arg_PREFIX}." ${filter} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
-    PROPERTIES TIMEOUT 900)
+    PROPERTIES TIMEOUT 900 ${arg_PROPERTIES})
 endfunction()
 
 # weft_tests_in_shards(binary [COST seconds]): a few processes share the tests of a binary. Under AddressSanitizer a
@@ -167,7 +167,12 @@ function(weft_add_unit_tests)
       file(STRINGS "${source}" found REGEX "^TEST.*Concurrent" LIMIT_COUNT 1)
       if(found)
         list(APPEND with_threads "${source}")
-        list(APPEND thread_modules weft_${module})
+        if(plain)  # its library would bring nearly all others: only what the test is named for
+          string(REPLACE "_test.cc" ".cc" tested "${source}")
+          list(APPEND with_threads "${tested}")
+        else()
+          list(APPEND thread_modules weft_${module})
+        endif()
       endif()
     endforeach()
   endforeach()

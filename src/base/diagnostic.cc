@@ -158,6 +158,18 @@ std::string left_out(std::size_t total, const char* noun) {
                      plural(total - Diagnostics::kMaxKept, fmt::format("more {}", noun).c_str()));
 }
 
+// "temp" for "temperature": the one candidate that begins with the word.
+std::string_view only_with_beginning(std::string_view word, const std::vector<std::string_view>& candidates) {
+  constexpr std::size_t kMinLetters = 3;
+  std::string_view found;
+  for (const std::string_view candidate : candidates) {
+    if (word.size() < kMinLetters || !candidate.starts_with(word)) continue;
+    if (!found.empty() && candidate != found) return {};
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 void Diagnostics::error(const SourceLocation& place, std::string message, std::string hint, std::size_t length) {
@@ -247,7 +259,7 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
       found = candidate;
     }
   }
-  return found;
+  return found.empty() ? only_with_beginning(word, candidates) : found;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {

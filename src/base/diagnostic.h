@@ -55,7 +55,7 @@ class Diagnostics {
 [[nodiscard]] std::string render_all(const Diagnostics& diagnostics, const Sources& sources, bool color);
 
 // The candidate nearest to `word` (Damerau-Levenshtein distance at most a third of its length, rounded, and at least
-// 1), or "".
+// 1), else the only one that begins with it, or "".
 [[nodiscard]] std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 // "did you mean `count`?", or "" if no candidate is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);

@@ -205,7 +205,10 @@ TEST(Nearest, ToleratesAThirdOfTheLengthAndAtLeastOne) {
   EXPECT_EQ(nearest("a", {"ab"}), "ab");
   EXPECT_EQ(nearest("ab", {"xy"}), "");
   EXPECT_EQ(nearest("contt", {"count"}), "count");  // 2 of 5
-  EXPECT_EQ(nearest("abcd", {"abxy"}), "");         // 2 of 4
+  EXPECT_EQ(nearest("temp", {"power", "temperature"}), "temperature");
+  EXPECT_EQ(nearest("temp", {"temperature", "temporary_files"}), "") << "either may be meant";
+  EXPECT_EQ(nearest("te", {"power", "temperature"}), "");
+  EXPECT_EQ(nearest("abcd", {"abxy"}), "");  // 2 of 4
 }
 
 TEST(Nearest, PrefersTheNearestThenTheFirst) {

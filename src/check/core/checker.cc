@@ -24,13 +24,25 @@ bool is_selected(const Rule& rule, const CheckOptions& options) {
   return std::none_of(options.skip.begin(), options.skip.end(), hit);
 }
 
-bool can_run(const Rule& rule, const CheckInput& input) {
+// Whether any of it may hold what rules about configuration read: neighbors and sweeps are for the live rules alone.
+bool has_configuration(const config::ConfigSet& config) {
+  using config::ConfigKind;
+  const auto is_configuration = [](const config::ConfigSet::File& file) {
+    return file.kind != ConfigKind::lldp && file.kind != ConfigKind::ibnetdiscover &&
+           file.kind != ConfigKind::iblinkinfo;
+  };
+  return !config.trees.empty() || config.problems.error_count() + config.problems.warning_count() > 0 ||
+         std::any_of(config.files.begin(), config.files.end(), is_configuration);
+}
+
+bool can_run(const Rule& rule, const CheckInput& input, bool has_configuration) {
   switch (rule.needs) {
     case RuleNeeds::design:
       return input.has_cluster();
     case RuleNeeds::config:
-      return !input.config().empty();
+      return has_configuration;
     case RuleNeeds::both:
+      return input.has_cluster() && has_configuration;
     case RuleNeeds::live:
       return input.has_cluster() && !input.config().empty();
   }
@@ -136,10 +148,11 @@ std::size_t CheckResult::count(Severity severity) const {
 CheckResult run_checks(const CheckInput& input, const CheckOptions& options) {
   CheckResult result;
   Report report;
+  const bool configured = has_configuration(input.config());
   for (const Rule& rule : all_rules()) {
     if (!is_selected(rule, options)) continue;
     if (rule.run == nullptr) continue;  // handled below, with the suppressions
-    if (!can_run(rule, input)) {
+    if (!can_run(rule, input, configured)) {
       ++result.rules_passed_over;
       continue;
     }

@@ -104,8 +104,6 @@ class LiveComparison {
   std::vector<std::string> notes_;
 };
 
-// Counts, then one row per difference.
-[[nodiscard]] Document live_document(const LiveComparison& comparison);
 // The interfaces of one host with their fabrics. `cluster` may be null: then the fabrics are guesses.
 [[nodiscard]] Document discover_document(const config::HostFacts& facts, const model::Cluster* cluster);
 

@@ -1,4 +1,4 @@
-// Actual state as tables: the comparison with the design, and the interfaces of one host.
+// The interfaces of one host as a table.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -44,39 +44,6 @@ std::vector<Cell> interface_row(const config::HostInterface& interface, const In
 }
 
 }  // namespace
-
-Document live_document(const LiveComparison& comparison) {
-  Document document;
-  document.kind = "live";
-  const CableCount& cables = comparison.cables();
-  FactsSection counts{"cables", "Cables", {}};
-  counts.facts = {{"planned", "Planned", cables.planned},
-                  {"matching", "As planned", cables.matching},
-                  {"certain", "Of these, seen from both ends", cables.certain},
-                  {"differing", "Different", cables.differing},
-                  {"missing", "Missing", cables.missing},
-                  {"not_reported", "Not reported", cables.not_reported}};
-  document.sections.emplace_back(std::move(counts));
-  TableSection table{"differences",
-                     "Differences",
-                     {{"verdict", "Verdict"},
-                      {"device", "Device"},
-                      {"port", "Port"},
-                      {"planned", "Planned"},
-                      {"seen", "Seen"},
-                      {"confidence", "Confidence"},
-                      {"where", "Where"},
-                      {"message", "Message", Column::Align::left, true}},
-                     {}};
-  for (const LiveDifference& difference : comparison.differences()) {
-    table.rows.push_back({to_text(difference.kind), difference.device, difference.port, difference.planned,
-                          difference.seen, to_text(difference.confidence),
-                          comparison.sources().describe(difference.place), difference.message});
-  }
-  document.sections.emplace_back(std::move(table));
-  document.notes = comparison.notes();
-  return document;
-}
 
 Document discover_document(const config::HostFacts& facts, const model::Cluster* cluster) {
   const model::DeviceId host = cluster == nullptr ? model::kNone<model::DeviceId> : cluster->find_device(facts.host);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 
 namespace weft::check {
 namespace {
@@ -443,10 +444,33 @@ void LiveWiring::check_silent_group(const model::DeviceGroup& group) {
   parts_.differences.push_back(std::move(difference));
 }
 
+// An inferred port is the planned one whatever is plugged, as long as it leads to a planned switch port.
+void LiveWiring::note_inferred_ports() const {
+  std::vector<std::string> hosts;
+  std::size_t count = 0;
+  for (const LiveLink& link : links_) {
+    for (const LiveEnd* end : {&link.a, &link.b}) {
+      if (link.dropped || !end->inferred) continue;
+      ++count;
+      hosts.push_back(cluster_.name_of(end->device));
+    }
+  }
+  if (count == 0) return;
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  parts_.notes.push_back(fmt::format(
+      "{} of {} {} known by interface names or addresses that are not in the design. Each was taken for the port "
+      "planned "
+      "at its switch port, so cables swapped between ports of one host were not looked for. Host files of `weft "
+      "discover` say which interface is which port.",
+      plural(count, "port"), fold_hosts(std::move(hosts)), count == 1 ? "is" : "are"));
+}
+
 void LiveWiring::compare() {
   for (std::size_t i = 0; i < links_.size(); ++i) classify_link(i);
   check_cables();
   for (const model::DeviceGroup& group : cluster_.groups()) check_silent_group(group);
+  note_inferred_ports();
 }
 
 void compare_wiring(const LiveContext& parts) {

@@ -41,6 +41,7 @@ class LiveWiring {
   void judge_rate(const LiveLink& link);
   void check_cables();
   void report_missing(const model::Cable& cable);
+  void note_inferred_ports() const;
   void check_silent_group(const model::DeviceGroup& group);
 
   [[nodiscard]] bool reported(model::DeviceId device) const { return report_[model::index_of(device)].known(); }

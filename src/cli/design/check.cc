@@ -119,8 +119,15 @@ Exit run_check(Context& context) {
   const Severity fail_on = severity_named(arguments.value("fail-on"), Severity::warning);
   const bool fails = std::any_of(result.findings.begin(), result.findings.end(),
                                  [&](const check::Finding& finding) { return finding.severity <= fail_on; });
-  const FindingsContext findings{result, loaded->sources, what_was_checked(path, config.files.size()),
-                                 context.colors_result(), context.quiet()};
+  if (!live.empty()) {
+    for (const std::string& note : input.comparison().notes()) context.note(note);
+  }
+  const FindingsContext findings{result,
+                                 loaded->sources,
+                                 what_was_checked(path, config.files.size()),
+                                 context.colors_result(),
+                                 context.quiet(),
+                                 live.empty() ? nullptr : &input.comparison()};
   return context.deliver(write_findings(arguments.value("output"), findings), fails ? Exit::findings : Exit::ok);
 }
 

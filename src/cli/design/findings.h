@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "check/core/checker.h"
+#include "check/live/comparison.h"
 
 namespace weft::cli {
 
@@ -15,7 +16,8 @@ struct FindingsContext {
   const Sources& sources;
   std::string checked;  // what was checked, for the closing line: "pod16.yaml and 12 files"
   bool color = false;
-  bool brief = false;  // without the closing line
+  bool brief = false;                           // without the closing line
+  const check::LiveComparison* live = nullptr;  // with --live
 };
 
 [[nodiscard]] std::string findings_text(const FindingsContext& context);

@@ -120,6 +120,17 @@ std::string findings_json(const FindingsContext& context) {
                  {"rules_passed_over", result.rules_passed_over}}},
                {"findings", Json::array()},
                {"suppressed", Json::array()}};
+  if (context.live != nullptr) {
+    const check::CableCount& cables = context.live->cables();
+    json["live"] = {{"cables",
+                     {{"planned", cables.planned},
+                      {"matching", cables.matching},
+                      {"certain", cables.certain},
+                      {"differing", cables.differing},
+                      {"missing", cables.missing},
+                      {"not_reported", cables.not_reported}}},
+                    {"notes", context.live->notes()}};
+  }
   for (const check::Finding& finding : result.findings)
     json["findings"].push_back(finding_json(finding, context.sources));
   for (const check::Finding& finding : result.suppressed) {

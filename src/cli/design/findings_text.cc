@@ -33,6 +33,14 @@ std::vector<std::string> notes_of(const check::Finding& finding, const Sources& 
   return notes;
 }
 
+// How much was seen: without it, a folder with little in it looks like a correct cluster.
+std::string cable_line(const check::CableCount& cables) {
+  return fmt::format("{}: {} as planned ({} seen from both ends), {} different, {} missing, {} not reported\n",
+                     grouped_plural(cables.planned, "planned cable", "planned cables"), group_digits(cables.matching),
+                     group_digits(cables.certain), group_digits(cables.differing), group_digits(cables.missing),
+                     group_digits(cables.not_reported));
+}
+
 std::string closing_line(const FindingsContext& context) {
   const check::CheckResult& result = context.result;
   std::string counts;
@@ -78,6 +86,7 @@ std::string findings_text(const FindingsContext& context) {
   }
   if (!context.brief) {
     if (!out.empty()) out += "\n";
+    if (context.live != nullptr) out += cable_line(context.live->cables());
     out += closing_line(context);
     if (!context.result.findings.empty()) {
       out += fmt::format("run `weft explain {}` for the reason and the fix of a rule\n",

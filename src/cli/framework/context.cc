@@ -110,12 +110,14 @@ Exit Context::deliver(std::string_view text, Exit outcome) {
   return outcome;
 }
 
-Exit Context::deliver(const Document& document, Exit outcome) {
+Exit Context::deliver(const Document& document, Exit outcome) { return deliver(rendered(document), outcome); }
+
+std::string Context::rendered(const Document& document) const {
   OutputStyle style;
   style.format = output_format();
   style.color = !is_machine_format(style.format) && colors_result();
   style.width = result_width();
-  return deliver(write(document, style), outcome);
+  return write(document, style);
 }
 
 bool Context::to_file() const {

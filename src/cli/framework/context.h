@@ -49,6 +49,8 @@ class Context {
   Exit deliver(std::string_view text, Exit outcome = Exit::ok);
   // A document in the format of --output.
   Exit deliver(const Document& document, Exit outcome = Exit::ok);
+  // The document as deliver() writes it.
+  [[nodiscard]] std::string rendered(const Document& document) const;
   [[nodiscard]] OutputFormat output_format() const;
 
   // The built-in catalog with the files of --catalog.

@@ -1,4 +1,6 @@
 // weft oob events: the event logs of a whole cluster, and clearing them.
+#include <algorithm>
+
 #include "cli/oob/device_commands.h"
 #include "cli/operate/oob_remote.h"
 #include "oob/bmc/ask_all.h"
@@ -39,7 +41,11 @@ Exit run_events(Context& context) {
       setup->fleet(), select_with_bmc(context, *setup),
       [&](oob::OpenBmc& open, std::uint32_t) { return open.bmc->event_logs(log); },
       [&](std::uint32_t target, const oob::EventLogs& logs) { fleet.add(target, logs); });
-  const Exit outcome = outcome_of(false, unreached);
+  // A BMC without the log that was asked for has answered, as long as others have it.
+  const auto has_none = [](const oob::Unreached& device) { return device.error.code == ErrorCode::not_found; };
+  const auto without = std::count_if(unreached.begin(), unreached.end(), has_none);
+  const bool all_answered = !log.empty() && without == std::ssize(unreached) && fleet.added() > 0;
+  const Exit outcome = all_answered ? Exit::ok : outcome_of(false, unreached);
   return context.deliver(filter.keep_entries ? oob::event_rows(setup->inventory(), fleet, unreached)
                                              : oob::events_document(setup->inventory(), fleet, unreached),
                          outcome == Exit::ok && !fleet.unread().empty() ? Exit::partial : outcome);

@@ -164,7 +164,7 @@ Result<oob::Secret> ApiConnection::token(const oob::Secret& rejected) const {
 
 Error ApiConnection::explain(Error error) const {
   if (const std::optional<ServerTrust> untrusted = find_untrusted(error)) return untrusted_error(endpoint_, *untrusted);
-  if (error.where.empty()) error.where = endpoint_.name();
+  if (error.where.empty() && !contains(error.message, endpoint_.name())) error.where = endpoint_.name();
   return error;
 }
 

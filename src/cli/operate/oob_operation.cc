@@ -1,7 +1,6 @@
 // weft oob operation: what the API's users do to devices out of band.
-#include <algorithm>
+#include <string_view>
 
-#include "base/text.h"
 #include "base/utf8.h"
 #include "cli/operate/oob_answer.h"
 #include "cli/operate/oob_remote.h"
@@ -10,11 +9,22 @@
 namespace weft::cli {
 namespace {
 
+bool is_operation_id(std::string_view text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 Exit run_operation(Context& context) {
+  const std::string id = context.arguments().word(0);
+  const bool lists = id.empty() || id == "list";
+  if (!lists && !is_operation_id(id)) {
+    return context.usage_error(in_backticks(id) + " is not the ID of an operation, which is 16 hexadecimal digits",
+                               {"`weft oob operation` lists them"});
+  }
   const ServerClient client(context);
-  if (const std::string id = context.arguments().word(0); !id.empty()) {
-    if (!std::all_of(id.begin(), id.end(), is_letter_or_digit))
-      return context.usage_error(in_backticks(id) + " is not the ID of an operation");
+  if (!lists) {
+    // Following it waits for a server that restarts, but one that was never there is an error at once.
+    if (const auto found = client.get(target_of("/oob/operations/" + id)); !found.ok())
+      return context.failed(found.error());
     return follow_oob_operation(context, client, id);
   }
   const Result<serve::HttpResponse> response = client.get(target_of("/oob/operations"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/host_range.h"
@@ -38,17 +39,23 @@ std::vector<FoldedRow> Consolidation::rows() const {
 }
 
 void add_unreached(Document& document, const Inventory& inventory, const std::vector<Unreached>& unreached) {
-  if (unreached.empty()) return;
-  Consolidation reasons;
-  for (const Unreached& device : unreached) reasons.add(reason_of(device.error), device.target);
-  TableSection table{"unreached", "Unreachable", {}, {}};
-  table.columns = {{.key = "devices", .title = "Devices"},
-                   {.key = "count", .title = "Count", .align = Column::Align::right},
-                   {.key = "reason", .title = "Why"}};
-  for (const FoldedRow& row : reasons.rows()) {
-    table.rows.push_back({inventory.fold(row.targets), static_cast<std::uint64_t>(row.targets.size()), row.key});
+  Consolidation failed;
+  Consolidation without;
+  for (const Unreached& device : unreached) {
+    const bool answered = device.error.code == ErrorCode::not_found;
+    (answered ? without : failed).add(reason_of(device.error), device.target);
   }
-  document.sections.emplace_back(std::move(table));
+  for (const auto& [key, title, reasons] :
+       {std::tuple("unreached", "Unreachable", &failed), {"without", "Not available", &without}}) {
+    TableSection table{key, title, {}, {}};
+    table.columns = {{.key = "devices", .title = "Devices"},
+                     {.key = "count", .title = "Count", .align = Column::Align::right},
+                     {.key = "reason", .title = "Why"}};
+    for (const FoldedRow& row : reasons->rows()) {
+      table.rows.push_back({inventory.fold(row.targets), static_cast<std::uint64_t>(row.targets.size()), row.key});
+    }
+    if (!table.rows.empty()) document.sections.emplace_back(std::move(table));
+  }
 }
 
 std::string reason_of(const Error& error) {

@@ -34,7 +34,8 @@ struct Unreached {
   std::uint32_t target = 0;
   Error error;
 };
-// One row per distinct reason; no section if all devices answered.
+// One row per distinct reason; no section if all devices answered. Devices that do not have what was asked for
+// (ErrorCode::not_found) are in a section of their own.
 void add_unreached(Document& document, const Inventory& inventory, const std::vector<Unreached>& unreached);
 
 // The first clause of an error: the text after a semicolon is device-specific (the key of a certificate) or advice.

@@ -64,6 +64,17 @@ TEST(Consolidate, UnreachedDevicesAreListedOncePerReason) {
   EXPECT_THAT(text, testing::HasSubstr("login?[31m refused"));  // a BMC cannot color the terminal
 }
 
+TEST(Consolidate, WhatABmcDoesNotHaveDoesNotMakeItUnreachable) {
+  const Inventory inventory(machines(2), {});
+  Document document;
+  add_unreached(document, inventory, {{0, {ErrorCode::not_found, "has no log `XID`", {}}}});
+  EXPECT_THAT(write(document, {}), testing::Not(testing::HasSubstr("Unreachable")));
+  add_unreached(document, inventory, {{1, {ErrorCode::timeout, "timed out", {}}}});
+  const std::string text = write(document, {});
+  EXPECT_LT(text.find("Not available"), text.find("has no log"));
+  EXPECT_LT(text.find("Unreachable"), text.find("timed out"));
+}
+
 TEST(Consolidate, LongBmcTextsAreTruncated) {
   EXPECT_EQ(told("fan 1"), "fan 1");
   EXPECT_LT(told(std::string(100'000, 'x')).size(), 300U);

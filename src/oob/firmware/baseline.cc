@@ -135,12 +135,6 @@ bool fits(const std::string& pattern, const std::string& text) {
   return pattern.empty() || wildcard_match(pattern, text, LetterCase::ignored);
 }
 
-bool is_about(const ComponentPattern& what, const BmcIdentity& identity, const std::string& catalog_model,
-              const FirmwareItem& item) {
-  const bool model = fits(what.model, identity.model) || fits(what.model, catalog_model);
-  return model && fits(what.vendor, identity.manufacturer) && names_component(what.component, item);
-}
-
 enum class Fit : std::uint8_t { no, maybe, yes };
 
 Fit in_range(const AffectedVersions& affected, const std::string& version) {
@@ -202,6 +196,20 @@ std::optional<FirmwareBaseline> read_baseline(const Sources& sources, FileId fil
   FirmwareBaseline baseline = BaselineReader(diagnostics).read(*root);
   if (diagnostics.error_count() > before) return std::nullopt;
   return baseline;
+}
+
+bool is_about(const ComponentPattern& what, const BmcIdentity& identity, const std::string& catalog_model,
+              const FirmwareItem& item) {
+  const bool model = fits(what.model, identity.model) || fits(what.model, catalog_model);
+  return model && fits(what.vendor, identity.manufacturer) && names_component(what.component, item);
+}
+
+std::string describe_pattern(const ComponentPattern& what) {
+  std::string text = what.component.empty() ? "any component" : in_backticks(what.component);
+  if (!what.vendor.empty() || !what.model.empty()) text += " of";
+  if (!what.vendor.empty()) text += " " + in_backticks(what.vendor);
+  if (!what.model.empty()) text += " " + in_backticks(what.model);
+  return text;
 }
 
 bool names_component(const std::string& pattern, const FirmwareItem& item) {

@@ -80,6 +80,11 @@ struct FirmwareFinding {
 [[nodiscard]] std::vector<FirmwareFinding> judge_firmware(const FirmwareBaseline& baseline, const BmcIdentity& identity,
                                                           const std::string& catalog_model, const FirmwareItem& item);
 
+// Whether the patterns name the component of a machine whose model is `catalog_model` in the catalog.
+[[nodiscard]] bool is_about(const ComponentPattern& what, const BmcIdentity& identity, const std::string& catalog_model,
+                            const FirmwareItem& item);
+// "BMC of Supermicro SYS-821GE-*"
+[[nodiscard]] std::string describe_pattern(const ComponentPattern& what);
 // Whether a pattern names the component, by its id or name too.
 [[nodiscard]] bool names_component(const std::string& pattern, const FirmwareItem& item);
 // Part of a machine now: not absent, not a stored image.

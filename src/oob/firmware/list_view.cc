@@ -201,6 +201,35 @@ TableSection unread_parts(const Inventory& inventory, const FirmwareFleet& fleet
   return table;
 }
 
+constexpr std::size_t kMaxUnmatched = 3;  // in words
+
+// The number of wanted versions whose patterns name no component that was read: a misspelled model must not look like a
+// match. Says which.
+std::size_t note_unmatched(Document& document, const Inventory& inventory, const FirmwareFleet& fleet,
+                           const FirmwareBaseline& baseline) {
+  const auto is_there = [&](const ComponentPattern& what) {
+    return std::any_of(fleet.devices().begin(), fleet.devices().end(), [&](const auto& entry) {
+      const auto& [target, device] = entry;
+      const std::string& model = inventory.targets()[target].model;
+      const std::vector<FirmwareItem>& items = device.firmware.items;
+      return std::any_of(items.begin(), items.end(), [&](const FirmwareItem& item) {
+        return is_running(item) && !item.version.empty() && is_about(what, device.identity, model, item);
+      });
+    });
+  };
+  std::vector<std::string> names;
+  for (const WantedVersion& wanted : baseline.components) {
+    if (!is_there(wanted.what)) names.push_back(describe_pattern(wanted.what));
+  }
+  const std::size_t count = names.size();
+  if (count == 0) return 0;
+  names.resize(std::min(count, kMaxUnmatched));
+  if (count > kMaxUnmatched) names.push_back(fmt::format("{} more", count - kMaxUnmatched));
+  document.notes.push_back(
+      fmt::format("the baseline has {}, which no machine that was read has", fmt::join(names, ", ")));
+  return count;
+}
+
 }  // namespace
 
 std::string model_of(const Target& target, const BmcIdentity& identity) {
@@ -217,7 +246,9 @@ FirmwareReport firmware_report(const Inventory& inventory, const FirmwareFleet& 
   if (!uniform || each_row) document.sections.emplace_back(std::move(differing));
   if (baseline != nullptr) {
     TableSection found = findings_of(inventory, fleet, *baseline, each_row, report.has_findings);
-    if (found.rows.empty() && !each_row) document.notes.emplace_back("no component differs from the baseline");
+    const std::size_t unmatched = note_unmatched(document, inventory, fleet, *baseline);
+    if (found.rows.empty() && !each_row && (unmatched < baseline->components.size() || baseline->components.empty()))
+      document.notes.emplace_back("no component differs from the baseline");
     if (!found.rows.empty() || each_row) document.sections.emplace_back(std::move(found));
   }
   document.sections.emplace_back(each_row ? each_component(inventory, fleet) : components(inventory, fleet));

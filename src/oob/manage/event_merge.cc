@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <utility>
 
+#include "base/random.h"
 #include "oob/manage/events_view.h"
 
 namespace weft::oob {
@@ -40,7 +42,10 @@ Likeness likeness_of(const LogEvent& sent, const LogEvent& entry) {
 }
 
 EventMerger::Key EventMerger::key_of(const LogEvent& event) {
-  return {event.log, event.path.empty() ? event.id : event.path, event.time, event.message};
+  Key key = hash64(event.log);
+  for (const std::string* part : {event.path.empty() ? &event.id : &event.path, &event.time, &event.message})
+    key = hash64(*part, hash64("\n", key));
+  return key;
 }
 
 bool EventMerger::take_match(std::deque<Reported>& reported, const LogEvent& event, bool event_is_sent) {
@@ -72,7 +77,7 @@ std::vector<LogEvent> EventMerger::take_sent(std::vector<LogEvent> events) {
   std::vector<LogEvent> out;
   for (LogEvent& event : events) {
     const bool identified = !event.id.empty() && !event.time.empty();
-    const Key key{event.id, event.path, event.time, event.message};
+    const Key key = hash64(event.id, key_of(event));
     if (identified && std::find(recent_.begin(), recent_.end(), key) != recent_.end()) continue;
     if (identified) {
       if (recent_.size() >= kMaxRecent) recent_.pop_front();
@@ -97,12 +102,13 @@ bool EventMerger::is_older(const LogEvent& entry) const {
 
 std::vector<LogEvent> EventMerger::take_logs(const EventLogs& logs) {
   ++reads_;
-  std::set<Key> now;
+  std::unordered_set<Key> now;
+  now.reserve(logs.events.size());
   std::vector<LogEvent> out;
   for (const LogEvent& entry : logs.events) {
-    Key key = key_of(entry);
+    const Key key = key_of(entry);
     const bool known = in_logs_.contains(key);
-    if (!now.insert(std::move(key)).second || known) continue;
+    if (!now.insert(key).second || known) continue;
     if (take_match(sent_, entry, false) || is_older(entry)) continue;
     report(found_, entry);
     out.push_back(entry);

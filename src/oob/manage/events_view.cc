@@ -170,6 +170,7 @@ std::string event_text(const LogEvent& event) {
 
 void EventFleet::add(std::uint32_t target, const EventLogs& logs) {
   const std::lock_guard lock(mutex_);
+  ++added_;
   for (const UnreadLog& log : logs.unread) unread_[{told(log.log), reason_of(log.error)}].push_back(target);
   for (const LogEvent& event : logs.events) {
     const std::optional<std::int64_t> time = event_time(event);
@@ -184,6 +185,11 @@ void EventFleet::add(std::uint32_t target, const EventLogs& logs) {
     if (fold.targets.empty() || fold.targets.back() != target) fold.targets.push_back(target);
     if (filter_.keep_entries) entries_.push_back({target, time, event});
   }
+}
+
+std::size_t EventFleet::added() const {
+  const std::lock_guard lock(mutex_);
+  return added_;
 }
 
 std::vector<EventFold> EventFleet::folds() const {

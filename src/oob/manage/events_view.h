@@ -2,6 +2,7 @@
 // entry. Also clears logs, only after their entries are saved to local disk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -56,6 +57,7 @@ class EventFleet {
   // `now_ms`: to detect clocks that run ahead.
   EventFleet(EventFilter filter, std::int64_t now_ms) : filter_(filter), now_ms_(now_ms) {}
   void add(std::uint32_t target, const EventLogs& logs);  // from any thread
+  [[nodiscard]] std::size_t added() const;                // number of devices
   // Newest first; those without a date last.
   [[nodiscard]] std::vector<EventFold> folds() const;
   [[nodiscard]] std::vector<std::uint32_t> unset_clocks() const;  // some event has no date, or one before 1987
@@ -75,6 +77,7 @@ class EventFleet {
   using Key = std::tuple<Health, std::string, std::string, std::string>;  // severity, log, source, message
   EventFilter filter_;
   std::int64_t now_ms_;
+  std::size_t added_ = 0;
   mutable std::mutex mutex_;
   std::map<Key, EventFold> folds_;
   std::set<std::uint32_t> unset_;

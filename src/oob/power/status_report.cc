@@ -99,7 +99,7 @@ TableSection by_device(const Inventory& inventory, const StatusReport& report) {
   return table;
 }
 
-FactsSection figures(const StatusReport& report) {
+FactsSection figures_of(const StatusReport& report) {
   const auto seconds = [](Duration time) { return Cell(static_cast<double>(time.count()) * 1e-9, seconds_text(time)); };
   const double rate = report.hosts_per_second();
   return {"sweep",
@@ -112,7 +112,7 @@ FactsSection figures(const StatusReport& report) {
            {"latency_p50_s", "Latency, P50", seconds(report.half)},
            {"latency_p99_s", "Latency, P99", seconds(report.worst)},
            {"took_s", "Time taken", seconds(report.took)},
-           {"model_s", "Expected time N * L / F", seconds(report.model)},
+           {"model_s", "Expected time", seconds(report.model)},
            {"hosts_per_second", "Hosts per second", Cell(rate, fmt::format("{:.1f}", rate))}}};
 }
 
@@ -120,12 +120,13 @@ FactsSection figures(const StatusReport& report) {
 
 std::string seconds_text(Duration time) { return fmt::format("{:.3f} s", static_cast<double>(time.count()) * 1e-9); }
 
-Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows) {
+Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows,
+                         StatusFigures figures) {
   Document document;
   document.kind = "oob_status";
   if (rows != StatusRows::each_device) document.sections.emplace_back(folded(inventory, report));
   if (rows != StatusRows::folded) document.sections.emplace_back(by_device(inventory, report));
-  document.sections.emplace_back(figures(report));
+  if (figures == StatusFigures::shown) document.sections.emplace_back(figures_of(report));
   if (report.stopped) document.notes.emplace_back("stopped by the operator: some devices were skipped");
   return document;
 }

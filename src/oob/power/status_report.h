@@ -12,7 +12,10 @@ enum class StatusRows : std::uint8_t {
   each_device,  // one row per device only
 };
 
-[[nodiscard]] Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows);
+enum class StatusFigures : std::uint8_t { shown, hidden };  // latencies and the time of the sweep
+
+[[nodiscard]] Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows,
+                                       StatusFigures figures = StatusFigures::shown);
 // Seconds for people: "0.153 s".
 [[nodiscard]] std::string seconds_text(Duration time);
 

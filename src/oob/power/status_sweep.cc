@@ -71,13 +71,15 @@ void measure(StatusReport& report) {
   latencies.reserve(report.devices.size());
   Duration sum;
   Duration all;
+  Duration longest;  // no fan-out makes the sweep shorter than its slowest device
   for (const DeviceStatus& device : report.devices) {
     all += device.spent;
+    longest = std::max(longest, device.spent);
     if (!device.answered) continue;
     latencies.push_back(device.latency);
     sum += device.latency;
   }
-  if (report.threads > 0) report.model = all / report.threads;
+  if (report.threads > 0) report.model = std::max(all / report.threads, longest);
   if (latencies.empty()) return;
   std::sort(latencies.begin(), latencies.end());
   const std::size_t last = latencies.size() - 1;

@@ -47,7 +47,7 @@ struct StatusReport {
   Duration worst{};  // P99
   bool stopped = false;
 
-  // Duration of a sweep by the model N * L / F, including all attempts.
+  // Duration of a sweep by the model: the time of all attempts over the fan-out, or that of the slowest device.
   Duration model{};
   [[nodiscard]] double hosts_per_second() const {
     return took.count() > 0 ? static_cast<double>(devices.size()) * 1e9 / static_cast<double>(took.count()) : 0;
