@@ -156,6 +156,7 @@ def is_present(prerequisite):
              "make kubernetes": has_kubernetes, "containerd of make kubernetes": has_containerd,
              "cgroup v1": lambda: os.access("/sys/fs/cgroup/memory/cgroup.procs", os.W_OK),
              "device files": can_make_devices, "mounts": can_mount, "writable cgroups": can_make_cgroups,
+             "WEFT_REDFISH_SERVERS": lambda: "WEFT_REDFISH_SERVERS" in os.environ,
              "/proc/sys": lambda: os.path.exists("/proc/sys/net")}.get(prerequisite)
     return check is not None and check()
 

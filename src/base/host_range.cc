@@ -299,6 +299,29 @@ std::string fold_hosts(std::vector<std::string> hosts) {
   return text;
 }
 
+std::string as_shell_words(std::string_view folded) {
+  std::string out;
+  for (std::size_t at = 0; at < folded.size(); ++at) {
+    if (folded[at] == ',') out += ' ';
+    if (folded[at] != '[') {
+      if (folded[at] != ',') out += folded[at];
+      continue;
+    }
+    const std::size_t end = std::min(folded.find(']', at), folded.size());
+    const std::vector<std::string_view> parts = split(folded.substr(at + 1, end - at - 1), ',');
+    std::string ranges;
+    for (const std::string_view part : parts) {
+      const std::size_t dash = part.find('-');
+      if (!ranges.empty()) ranges += ',';
+      ranges += dash == std::string_view::npos ? std::string(part)
+                                               : fmt::format("{{{}..{}}}", part.substr(0, dash), part.substr(dash + 1));
+    }
+    out += parts.size() > 1 ? fmt::format("{{{}}}", ranges) : ranges;
+    at = end;
+  }
+  return out;
+}
+
 bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;

@@ -17,6 +17,8 @@ constexpr std::size_t kMaxHosts = 1'000'000;
 [[nodiscard]] Result<std::vector<std::string>> expand_hosts(std::string_view text);
 // Folds names that differ only in their last number, of equal width; sorted naturally, duplicates dropped.
 [[nodiscard]] std::string fold_hosts(std::vector<std::string> hosts);
+// A folded list as words of a shell that expands braces (bash, zsh): "train{001..128} login{{01..04},07}".
+[[nodiscard]] std::string as_shell_words(std::string_view folded);
 // Natural order: digit runs compare as numbers ("n2" before "n10").
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
 

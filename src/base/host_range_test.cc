@@ -218,5 +218,14 @@ TEST(NaturalLess, IsATotalOrder) {
   }
 }
 
+// As `echo` in bash prints them expanded.
+TEST(HostRange, AsWordsOfAShell) {
+  EXPECT_EQ(as_shell_words("train[001-128]"), "train{001..128}");
+  EXPECT_EQ(as_shell_words("train[001-004,007],login1"), "train{{001..004},007} login1");
+  EXPECT_EQ(as_shell_words("r1n[01,03]"), "r1n{01,03}");
+  EXPECT_EQ(as_shell_words("jump1"), "jump1");
+  EXPECT_EQ(as_shell_words(""), "");
+}
+
 }  // namespace
 }  // namespace weft

@@ -13,40 +13,18 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "http/curl_handles.h"
+#include "http/header_line.h"
+#include "http/no_pipe_signal.h"
 #include "lazy/crypto.h"
 #include "lazy/curl.h"
-#include "oob/redfish/http_header.h"
-#include "oob/redfish/no_pipe_signal.h"
 
 namespace weft::kube {
 
-// Owners of libcurl's handles. Named: a class with members of unnamed types has no linkage in a bundle of sources.
-namespace curl {
-
-struct FreeHeaders {
-  void operator()(curl_slist* list) const {
-    for (curl_slist* line = list; line != nullptr; line = line->next) {
-      OPENSSL_cleanse(line->data, std::strlen(line->data));  // one of them has the token
-    }
-    curl_slist_free_all(list);
-  }
-};
-struct FreeEasy {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct FreeMulti {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
-using EasyHandle = std::unique_ptr<CURL, FreeEasy>;
-using MultiHandle = std::unique_ptr<CURLM, FreeMulti>;
-
-}  // namespace curl
-
 namespace {
 
-using curl::EasyHandle;
-using curl::FreeHeaders;
-using curl::MultiHandle;
+using http::EasyHandle;
+using http::MultiHandle;
 
 using Steady = std::chrono::steady_clock;
 
@@ -75,15 +53,9 @@ struct Transfer {
   bool done = false;
   CURLcode result = CURLE_OK;
   std::array<char, CURL_ERROR_SIZE> text{};
-  std::unique_ptr<curl_slist, FreeHeaders> headers;
+  http::HeaderLines headers;
 
-  void add_header(std::string line) {
-    curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
-    OPENSSL_cleanse(line.data(), line.size());
-    if (longer == nullptr) return;
-    (void)headers.release();
-    headers.reset(longer);
-  }
+  void add_header(std::string line) { headers.add(std::move(line)); }
 };
 
 std::size_t take_body(char* data, std::size_t /*one*/, std::size_t size, void* user) {
@@ -119,8 +91,8 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
     }
   } else if (trim(line).empty()) {
     transfer.has_head = transfer.response.status >= 200;
-  } else if (const auto header = oob::parse_header_line(line); header && header->is("Retry-After")) {
-    transfer.response.retry_after = oob::parse_retry_after(header->value);
+  } else if (const auto header = http::parse_header_line(line); header && header->is("Retry-After")) {
+    transfer.response.retry_after = http::parse_retry_after(header->value);
   }
   return size;
 }
@@ -187,11 +159,10 @@ class CurlTransport::Engine {
     const std::string port = port_of(authority);
     const std::string path = access_.server.substr(8 + authority.size());
     base_url_ = fmt::format("https://{}:{}{}", access_.tls_server_name, port, path);
-    connect_to_.reset(curl_slist_append(
-        nullptr, fmt::format("{}:{}:{}:{}", access_.tls_server_name, port, host_of(authority), port).c_str()));
+    connect_to_.add(fmt::format("{}:{}:{}:{}", access_.tls_server_name, port, host_of(authority), port));
   }
   ~Engine() {
-    const oob::NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     idle_.reset();
     multi_.reset();
   }
@@ -219,7 +190,7 @@ class CurlTransport::Engine {
   }
 
   Result<ApiResponse> send(const ApiRequest& request) {
-    const oob::NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     if (multi_ == nullptr) multi_.reset(curl_multi_init());
     EasyHandle easy = idle_ != nullptr ? std::move(idle_) : EasyHandle(curl_easy_init());
     if (multi_ == nullptr || easy == nullptr) return Error{ErrorCode::internal, "out of memory for a request", {}};
@@ -292,7 +263,7 @@ class CurlTransport::Engine {
 
   void set_request(const ApiRequest& request, CURL* easy, Transfer& transfer) {
     const std::string url = base_url_ + request.target;
-    if (connect_to_ != nullptr) curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to_.get());
+    if (connect_to_.get() != nullptr) curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to_.get());
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -349,7 +320,7 @@ class CurlTransport::Engine {
   CredentialSource& credentials_;
   oob::Clock& clock_;
   std::string base_url_;
-  std::unique_ptr<curl_slist, FreeHeaders> connect_to_;
+  http::HeaderLines connect_to_;
   MultiHandle multi_;  // keeps connections for further requests
   EasyHandle idle_;
 };
@@ -361,7 +332,7 @@ class CurlStream final : public ResponseStream {
  public:
   CurlStream() : multi(curl_multi_init()), easy(curl_easy_init()) { transfer.streams = true; }
   ~CurlStream() override {
-    const oob::NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     if (added) curl_multi_remove_handle(multi.get(), easy.get());
     easy.reset();
     multi.reset();
@@ -370,7 +341,7 @@ class CurlStream final : public ResponseStream {
   [[nodiscard]] int status() const override { return transfer.response.status; }
 
   [[nodiscard]] Result<StreamBytes> read(Duration wait) override {
-    const oob::NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     const auto end = Steady::now() + chrono_of(wait);
     for (;;) {
       if (std::exchange(transfer.paused, false)) curl_easy_pause(easy.get(), CURLPAUSE_CONT);
@@ -413,7 +384,7 @@ Result<ApiResponse> CurlTransport::send(const ApiRequest& request) {
 }
 
 Result<std::unique_ptr<ResponseStream>> CurlTransport::open(const ApiRequest& request) {
-  const oob::NoPipeSignal guard;
+  const http::NoPipeSignal guard;
   for (int tries = 1;; ++tries) {
     auto stream = std::make_unique<CurlStream>();
     if (stream->multi == nullptr || stream->easy == nullptr) {

@@ -1,6 +1,7 @@
 """A static Redfish service over HTTPS, for tests: serves one folder as DMTF's mockup creator writes it, where a
 resource is PATH/index.json. Reads are answered as they are stored; query parameters are ignored, except where the
-folder has a page with them in its name (`Sensors?$skip=75`). Nothing can be changed but sessions.
+folder has a page with them in its name (`Sensors?$skip=75`). Nothing can be changed but sessions and what a
+subclass's posted() takes.
 
 As a module: DumpServer(folder), a context manager with `url`, `port`, `certificate` and the requests that it received.
 As a program: redfish_dump_server.py FOLDER [--port PORT] [--user NAME] [--password WORD] [--session-status 204]
@@ -164,6 +165,11 @@ class DumpServer(http.server.ThreadingHTTPServer):
         expected = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         return kind.lower() == "basic" and text.strip() == expected
 
+    def posted(self, path, body):
+        """What a POST is answered: (status, document, headers); "close": the connection, without an answer. None: this
+        service is read-only."""
+        del path, body
+
     def close(self):
         self.shutdown()
         self.thread.join()
@@ -232,6 +238,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self._place() == SESSIONS:
             self._log_in(body if isinstance(body, dict) else {})
         elif self._is_allowed():
+            answer = self.server.posted(self._place(), body)
+            if answer == "close":
+                self.server.record(self, 0)
+                self.close_connection = True
+                return
+            if answer is not None:
+                self._answer(answer[0], answer[1], headers=answer[2])
+                return
             self._refuse(405, "Base.1.8.ActionNotSupported", "This service is read-only.")
 
     def _log_in(self, body):

@@ -4,38 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <memory>
+#include <string>
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "lazy/crypto.h"
-#include "lazy/curl.h"
-#include "oob/redfish/no_pipe_signal.h"
+#include "http/curl_handles.h"
+#include "http/no_pipe_signal.h"
 
 namespace weft::access {
 
-// Owners of libcurl's handles. Named: a class with members of unnamed types has no linkage in a bundle of sources.
-namespace curl {
-
-struct FreeHeaders {
-  void operator()(curl_slist* list) const {
-    for (curl_slist* line = list; line != nullptr; line = line->next) {
-      OPENSSL_cleanse(line->data, std::strlen(line->data));  // one of them may have the client's secret
-    }
-    curl_slist_free_all(list);
-  }
-};
-struct FreeEasy {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-
-}  // namespace curl
-
 namespace {
 
-using EasyHandle = std::unique_ptr<CURL, curl::FreeEasy>;
-using Headers = std::unique_ptr<curl_slist, curl::FreeHeaders>;
+using http::EasyHandle;
+using http::HeaderLines;
 
 constexpr std::size_t kMaxUrlBytes = 2048;
 constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10U;
@@ -79,20 +60,12 @@ int stop_if_asked(void* user, curl_off_t /*down*/, curl_off_t /*of*/, curl_off_t
   return transfer.clock != nullptr && transfer.clock->stopped() ? 1 : 0;
 }
 
-void add_header(Headers& headers, std::string line) {
-  curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
-  OPENSSL_cleanse(line.data(), line.size());
-  if (longer == nullptr) return;
-  (void)headers.release();
-  headers.reset(longer);
-}
-
-Headers headers_of(const FetchRequest& request) {
-  Headers headers;
-  add_header(headers, "Accept: application/json");
-  add_header(headers, "User-Agent: weft");
-  add_header(headers, "Expect:");  // do not wait for "100 Continue"
-  if (!request.authorization.empty()) add_header(headers, "Authorization: " + request.authorization.reveal());
+HeaderLines headers_of(const FetchRequest& request) {
+  HeaderLines headers;
+  headers.add("Accept: application/json");
+  headers.add("User-Agent: weft");
+  headers.add("Expect:");  // do not wait for "100 Continue"
+  if (!request.authorization.empty()) headers.add("Authorization: " + request.authorization.reveal());
   return headers;
 }
 
@@ -179,13 +152,13 @@ CurlFetch::CurlFetch(const oob::Clock* clock, PlainHttp plain) : clock_(clock), 
 Result<FetchResponse> CurlFetch::fetch(const FetchRequest& request) {
   if (const Status url = check_url(request.url, plain_); !url.ok()) return url.error();
   load_curl();
-  const oob::NoPipeSignal guard;
+  const http::NoPipeSignal guard;
   const EasyHandle easy(curl_easy_init());
   if (easy == nullptr) return Error{ErrorCode::internal, "out of memory for a request", {}};
   Transfer transfer;
   transfer.clock = clock_;
   transfer.max_bytes = request.max_bytes;
-  const Headers headers = headers_of(request);
+  const HeaderLines headers = headers_of(request);
   curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, headers.get());
   set_options(easy.get(), request, transfer, plain_);
   if (const CURLcode code = curl_easy_perform(easy.get()); code != CURLE_OK) {

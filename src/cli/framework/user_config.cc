@@ -15,6 +15,7 @@
 #include "base/value.h"
 #include "base/yaml.h"
 #include "cli/framework/command.h"
+#include "http/fingerprint.h"
 #include "oob/durable/file.h"
 
 namespace weft::model {
@@ -69,7 +70,6 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 constexpr YamlLimits kLimits{.bytes = kMaxBytes, .nodes = 20'000, .depth = 8};
 constexpr std::size_t kMaxName = 63;
-constexpr std::size_t kFingerprintDigits = 64;
 constexpr std::string_view kFingerprintScheme = "sha256:";
 constexpr std::string_view kUrlScheme = "https://";
 
@@ -317,13 +317,8 @@ std::string format_server_url(const ServerUrl& url) {
 }
 
 Result<std::string> parse_fingerprint(std::string_view text) {
-  std::string digits = to_lower(text);
-  if (digits.starts_with(kFingerprintScheme)) digits.erase(0, kFingerprintScheme.size());
-  std::erase(digits, ':');
-  const bool valid = digits.size() == kFingerprintDigits && std::all_of(digits.begin(), digits.end(), [](char c) {
-                       return is_digit(c) || (c >= 'a' && c <= 'f');
-                     });
-  if (valid) return std::string(kFingerprintScheme) + digits;
+  const std::string digits = http::parse_fingerprint(text);
+  if (!digits.empty()) return std::string(kFingerprintScheme) + digits;
   return invalid(in_backticks(text) + " is not a fingerprint: `sha256:` and 64 hexadecimal digits");
 }
 

@@ -108,7 +108,7 @@ Exit preview(Context& context, const OobSetup& setup, oob::Fleet& fleet, const o
   return context.deliver(document, refused == 0 ? Exit::ok : Exit::refused);
 }
 
-Exit resume(Context& context) {
+Exit resume(Context& context, const std::optional<oob::FirmwareBaseline>& baseline) {
   if (context.arguments().words().size() != 2)
     return context.usage_error("--resume takes no HOSTS: they come from the journal", {"give only the cluster file"});
   Exit code = Exit::ok;
@@ -116,6 +116,7 @@ Exit resume(Context& context) {
   if (setup == nullptr) return code;
   oob::UpdateRequest request;
   if (!read_options(context, request, false, code)) return code;
+  if (baseline) request.options.baseline = &*baseline;
   return deliver(context, oob::resume_updates(setup->fleet(), context.arguments().value("resume"), request));
 }
 
@@ -192,7 +193,7 @@ Exit list_open_updates(Context& context) {
 }
 
 Exit run_firmware_update(Context& context, const std::optional<oob::FirmwareBaseline>& baseline) {
-  if (context.arguments().has("resume")) return resume(context);
+  if (context.arguments().has("resume")) return resume(context, baseline);
   if (context.arguments().word(2).empty())
     return context.usage_error("missing HOSTS", {"name the machines, or give all", usage_of(context.command())});
   Exit code = Exit::ok;

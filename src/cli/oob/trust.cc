@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "cli/framework/context.h"
 #include "cli/oob/device_commands.h"
+#include "http/fingerprint.h"
 #include "oob/audit/tls_probe.h"
 #include "oob/bmc/cause.h"
 #include "oob/redfish/trusted_file.h"
@@ -304,7 +305,7 @@ Exit run_trust(Context& context) {
     return context.usage_error("--list and --remove cannot be combined");
   std::vector<std::string> fingerprints;
   for (const std::string& text : arguments.values("fingerprint")) {
-    const std::string digits = oob::parse_certificate_digest(text);
+    const std::string digits = http::parse_fingerprint(text);
     if (digits.empty())
       return context.usage_error(fmt::format("--fingerprint: {} is not a SHA-256 fingerprint", in_backticks(text)),
                                  {"give sha256: and 64 hexadecimal digits, as `openssl x509 -fingerprint -sha256` or "

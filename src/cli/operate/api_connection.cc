@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "cli/operate/login_protocol.h"
 #include "cli/operate/server_trust.h"
+#include "http/fingerprint.h"
 #include "serve/table/route.h"
 
 namespace weft::cli {
@@ -125,7 +126,7 @@ Result<serve::Endpoint> address_of(const ServerEndpoint& endpoint, const oob::Se
   Result<serve::Endpoint> address = serve::Endpoint::from_url(endpoint.url);
   if (!address.ok()) return address;
   address->trust.ca_file = endpoint.ca;
-  address->trust.fingerprint = serve::parse_fingerprint(endpoint.fingerprint);
+  address->trust.fingerprint = http::parse_fingerprint(endpoint.fingerprint);
   address->token = token.reveal();
   return address;
 }

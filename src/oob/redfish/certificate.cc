@@ -1,14 +1,12 @@
 #include "oob/redfish/certificate.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <ctime>
 #include <memory>
 
 #include "base/human_format.h"
-#include "base/text.h"
 #include "base/utf8.h"
+#include "http/fingerprint.h"
 #include "lazy/crypto.h"
 
 namespace weft {
@@ -49,29 +47,10 @@ std::string time_text(const ASN1_TIME* time) {
 
 }  // namespace
 
-std::string digest_of_certificate(X509* certificate) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  unsigned size = 0;
-  if (X509_digest(certificate, EVP_sha256(), digest.data(), &size) != 1) return {};
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
-std::string parse_certificate_digest(std::string_view text) {
-  constexpr std::string_view kPrefix = "sha256:";
-  if (equals_ignoring_case(text.substr(0, kPrefix.size()), kPrefix)) text.remove_prefix(kPrefix.size());
-  std::string out;
-  for (const char c : text) {
-    if (c != ':') out += to_lower(c);
-  }
-  return out.size() == 64 && out.find_first_not_of("0123456789abcdef") == std::string::npos ? out : std::string();
-}
-
 CertificateFacts describe_certificate(X509* certificate) {
   return {name_text(X509_get_subject_name(certificate)), name_text(X509_get_issuer_name(certificate)),
           time_text(X509_get0_notBefore(certificate)), time_text(X509_get0_notAfter(certificate)),
-          "sha256:" + digest_of_certificate(certificate)};
+          "sha256:" + http::fingerprint_of(certificate)};
 }
 
 }  // namespace weft::oob

@@ -1,11 +1,10 @@
-// What a BMC's certificate says, for people who decide whether to trust it, and its fingerprint, as
-// `openssl x509 -fingerprint -sha256` prints it. Verification is in redfish/trust.h.
+// What a BMC's certificate says, for people who decide whether to trust it. Verification is in
+// redfish/trust.h.
 #pragma once
 
 #include <openssl/x509.h>
 
 #include <string>
-#include <string_view>
 
 namespace weft::oob {
 
@@ -17,10 +16,5 @@ struct CertificateFacts {
   std::string fingerprint;  // "sha256:" and 64 hexadecimal digits
 };
 [[nodiscard]] CertificateFacts describe_certificate(X509* certificate);
-
-// SHA-256 of the certificate's DER: 64 hexadecimal digits. Empty if it cannot be computed.
-[[nodiscard]] std::string digest_of_certificate(X509* certificate);
-// The digits of a fingerprint as people write it: "sha256:..." or "AB:CD:..."; empty if it is none.
-[[nodiscard]] std::string parse_certificate_digest(std::string_view text);
 
 }  // namespace weft::oob

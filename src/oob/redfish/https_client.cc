@@ -9,13 +9,14 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "http/fingerprint.h"
+#include "http/no_pipe_signal.h"
 #include "lazy/ssl.h"
 #include "oob/bmc/cause.h"
 #include "oob/redfish/certificate.h"
 #include "oob/redfish/gate.h"
 #include "oob/redfish/https_transfer.h"
 #include "oob/redfish/json.h"
-#include "oob/redfish/no_pipe_signal.h"
 #include "oob/redfish/trust.h"
 
 namespace weft::oob {
@@ -50,7 +51,7 @@ class HttpsClient::Engine {
     if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kMaxInFlight));
   }
   ~Engine() {
-    const NoPipeSignal guard;  // closing connections sends close_notify
+    const http::NoPipeSignal guard;  // closing connections sends close_notify
     for (CURL* easy : free_) curl_easy_cleanup(easy);
     if (multi_ != nullptr) curl_multi_cleanup(multi_);
   }
@@ -120,7 +121,7 @@ class HttpsClient::Engine {
   }
 
   void run(std::vector<Transfer>& transfers) {
-    const NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     const bool farewell = transfers.front().request->farewell;
     const Clock* stop = farewell ? nullptr : &clock_;
     const auto patience = std::chrono::nanoseconds((farewell ? kFarewellLimit : endpoint_.request_limit).count());
@@ -204,7 +205,7 @@ class HttpsClient::Engine {
     curl_easy_reset(transfer.easy);
     free_.push_back(transfer.easy);
     transfer.easy = nullptr;
-    free_headers(transfer);
+    transfer.headers.clear();
   }
 
   void set_request(Transfer& transfer) {
@@ -224,7 +225,7 @@ class HttpsClient::Engine {
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, curl_ms(std::min(total, endpoint_.connect_limit)));
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.text.data());
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &take_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &take_header);
@@ -270,7 +271,7 @@ class HttpsClient::Engine {
   static int match_fingerprint(X509_STORE_CTX* chain, void* user) {
     auto& self = *static_cast<Engine*>(user);
     X509* leaf = X509_STORE_CTX_get0_cert(chain);
-    self.fingerprint_ = leaf == nullptr ? std::string() : "sha256:" + digest_of_certificate(leaf);
+    self.fingerprint_ = leaf == nullptr ? std::string() : "sha256:" + http::fingerprint_of(leaf);
     const bool same = self.fingerprint_ == self.endpoint_.tls.fingerprint;
     X509_STORE_CTX_set_error(chain, same ? X509_V_OK : X509_V_ERR_CERT_REJECTED);
     return same ? 1 : 0;
@@ -288,7 +289,7 @@ class HttpsClient::Engine {
 
   void see(X509* leaf) {
     presented_ = pin_of_certificate(leaf);
-    fingerprint_ = "sha256:" + digest_of_certificate(leaf);
+    fingerprint_ = "sha256:" + http::fingerprint_of(leaf);
   }
 
   [[nodiscard]] std::string trust_help() const {
@@ -414,11 +415,11 @@ class HttpsClient::Stream final : public HttpStream {
     transfer_.easy = curl_easy_init();
   }
   ~Stream() override {
-    const NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     if (multi_ != nullptr && transfer_.easy != nullptr) curl_multi_remove_handle(multi_, transfer_.easy);
     if (transfer_.easy != nullptr) curl_easy_cleanup(transfer_.easy);
     if (multi_ != nullptr) curl_multi_cleanup(multi_);
-    free_headers(transfer_);
+    transfer_.headers.clear();
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -475,7 +476,7 @@ class HttpsClient::Stream final : public HttpStream {
   }
 
   void advance(Duration wait) {
-    const NoPipeSignal guard;
+    const http::NoPipeSignal guard;
     int running = 0;
     curl_multi_perform(multi_, &running);
     int left = 0;

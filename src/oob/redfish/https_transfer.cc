@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/base64.h"
-#include "lazy/ssl.h"
-#include "oob/redfish/http_header.h"
+#include "http/header_line.h"
 
 namespace weft::oob {
 namespace {
@@ -16,9 +15,7 @@ namespace {
 // Longer header values are ignored.
 constexpr std::size_t kMaxValueBytes = 1024;
 
-void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
-
-void take_header_value(HttpReply& reply, const HeaderLine& line) {
+void take_header_value(HttpReply& reply, const http::HeaderLine& line) {
   const std::string_view value = line.value;
   if (value.size() > kMaxValueBytes) return;
   if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) return;
@@ -29,15 +26,10 @@ void take_header_value(HttpReply& reply, const HeaderLine& line) {
   } else if (line.is("ETag")) {
     reply.etag = value;
   } else if (line.is("Retry-After")) {
-    reply.retry_after = parse_retry_after(value);
+    reply.retry_after = http::parse_retry_after(value);
   } else if (line.is("Content-Type")) {
     reply.content_type = value;
   }
-}
-
-void add_header(Transfer& transfer, std::string text) {
-  transfer.headers = curl_slist_append(transfer.headers, text.c_str());
-  wipe(text);
 }
 
 }  // namespace
@@ -68,7 +60,8 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
     curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
     transfer.has_headers = status >= 200;
   }
-  if (const std::optional<HeaderLine> header = parse_header_line(line)) take_header_value(transfer.reply, *header);
+  if (const std::optional<http::HeaderLine> header = http::parse_header_line(line))
+    take_header_value(transfer.reply, *header);
   return size;
 }
 
@@ -95,31 +88,23 @@ std::size_t body_size(const HttpRequest& request) {
 
 void add_headers(Transfer& transfer) {
   const HttpRequest& request = *transfer.request;
-  add_header(transfer, "Accept: " + request.accept);
-  add_header(transfer, "OData-Version: 4.0");  // DSP0266, "Request headers"
-  add_header(transfer, "Expect:");             // do not wait for "100 Continue"
+  transfer.headers.add("Accept: " + request.accept);
+  transfer.headers.add("OData-Version: 4.0");  // DSP0266, "Request headers"
+  transfer.headers.add("Expect:");             // do not wait for "100 Continue"
   if (request.method != "GET" && request.method != "DELETE")
-    add_header(transfer, "Content-Type: " + request.content_type);
-  if (!request.if_match.empty()) add_header(transfer, "If-Match: " + request.if_match);
-  if (!request.last_event_id.empty()) add_header(transfer, "Last-Event-ID: " + request.last_event_id);
+    transfer.headers.add("Content-Type: " + request.content_type);
+  if (!request.if_match.empty()) transfer.headers.add("If-Match: " + request.if_match);
+  if (!request.last_event_id.empty()) transfer.headers.add("Last-Event-ID: " + request.last_event_id);
   if (request.login == nullptr) return;
   if (!request.login->token.empty()) {
-    add_header(transfer, "X-Auth-Token: " + request.login->token.reveal());
+    transfer.headers.add("X-Auth-Token: " + request.login->token.reveal());
   } else if (!request.login->user.empty()) {
     std::string pair = request.login->user + ":" + request.login->password.reveal();
     std::string encoded = encode_base64(pair);
-    add_header(transfer, "Authorization: Basic " + encoded);
-    wipe(pair);
-    wipe(encoded);
+    transfer.headers.add("Authorization: Basic " + encoded);
+    http::wipe(pair);
+    http::wipe(encoded);
   }
-}
-
-void free_headers(Transfer& transfer) {
-  for (curl_slist* line = transfer.headers; line != nullptr; line = line->next) {
-    OPENSSL_cleanse(line->data, std::strlen(line->data));
-  }
-  curl_slist_free_all(transfer.headers);
-  transfer.headers = nullptr;
 }
 
 }  // namespace weft::oob

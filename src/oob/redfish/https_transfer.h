@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "lazy/curl.h"
+#include "http/curl_handles.h"
 #include "oob/redfish/https_client.h"
 
 namespace weft::oob {
@@ -16,7 +16,7 @@ struct Transfer {
   HttpReply reply{};
   std::optional<Error> error{};
   CURL* easy = nullptr;
-  curl_slist* headers = nullptr;
+  http::HeaderLines headers{};
   std::size_t sent = 0;
   std::size_t header_bytes = 0;
   bool body_too_large = false;
@@ -31,8 +31,7 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
 std::size_t give_body(char* data, std::size_t one, std::size_t count, void* user);
 
 [[nodiscard]] std::size_t body_size(const HttpRequest& request);
-// The lines of the request's header, with those of its login. Freeing them erases the secrets in them.
+// The lines of the request's header, with those of its login.
 void add_headers(Transfer& transfer);
-void free_headers(Transfer& transfer);
 
 }  // namespace weft::oob

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "http/fingerprint.h"
 #include "oob/durable/file.h"
 #include "oob/durable/permissions.h"
 #include "oob/durable/private_folder.h"
@@ -56,7 +57,7 @@ Result<std::vector<TrustedCertificate>> parse_trusted(std::string_view text, con
     entry.device = take_word(line);
     entry.address = take_word(line);
     const std::string_view fingerprint = take_word(line);
-    entry.fingerprint = "sha256:" + parse_certificate_digest(fingerprint);
+    entry.fingerprint = "sha256:" + http::parse_fingerprint(fingerprint);
     entry.since = take_word(line);
     entry.who = line;
     if (entry.device.empty() || entry.address.empty() || entry.fingerprint != fingerprint)

@@ -62,8 +62,8 @@ void drain_hosts(const RenderPlan& plan, const std::string& hosts, std::string_v
     step.before.push_back(fmt::format("scontrol update NodeName={} State=DRAIN Reason=\"weft: {}\"", hosts, reason));
     step.after.push_back(fmt::format("scontrol update NodeName={} State=RESUME", hosts));
   } else if (plan.has_kubernetes()) {
-    step.before.push_back(fmt::format("kubectl cordon {}; wait for their jobs to end", hosts));
-    step.after.push_back(fmt::format("kubectl uncordon {}", hosts));
+    step.before.push_back(fmt::format("kubectl cordon {}; wait for their jobs to end", as_shell_words(hosts)));
+    step.after.push_back(fmt::format("kubectl uncordon {}", as_shell_words(hosts)));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "base/file_descriptor.h"
 #include "base/ip.h"
 #include "base/text.h"
+#include "http/fingerprint.h"
 
 namespace weft::serve {
 namespace {
@@ -166,25 +167,6 @@ Result<PrivateKey> read_private_key(const std::string& path) {
   return key;
 }
 
-std::string fingerprint_of(X509* certificate) {
-  std::array<unsigned char, 32> digest{};
-  unsigned size = 0;
-  if (X509_digest(certificate, EVP_sha256(), digest.data(), &size) != 1) return {};
-  std::string text;
-  for (const unsigned char byte : digest) append_format(text, "{:02x}", byte);
-  return text;
-}
-
-std::string parse_fingerprint(std::string_view text) {
-  constexpr std::string_view kPrefix = "sha256:";
-  if (equals_ignoring_case(text.substr(0, kPrefix.size()), kPrefix)) text.remove_prefix(kPrefix.size());
-  std::string out;
-  for (const char c : text) {
-    if (c != ':') out += to_lower(c);
-  }
-  return out.size() == 64 && out.find_first_not_of("0123456789abcdef") == std::string::npos ? out : std::string();
-}
-
 std::int64_t end_of_validity(X509* certificate) {
   std::tm end{};
   if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1) return 0;
@@ -252,7 +234,7 @@ Result<SelfSigned> make_self_signed(const std::string& folder, const std::vector
   }
   const Result<std::vector<Certificate>> certificates = read_certificates(made.files.certificate);
   if (!certificates.ok()) return certificates.error();
-  made.fingerprint = fingerprint_of(certificates->front().get());
+  made.fingerprint = weft::http::fingerprint_of(certificates->front().get());
   return made;
 }
 

@@ -1,4 +1,4 @@
-// X.509 certificates and private keys for TLS: reading them from PEM files with checked modes, fingerprints, and making
+// X.509 certificates and private keys for TLS: reading them from PEM files with checked modes, and making
 // the self-signed certificate of a server that has none configured.
 #pragma once
 
@@ -33,11 +33,6 @@ struct TlsFiles {
 // An error if others may read it, if its group may write it, or if it belongs to neither root nor this process's user.
 [[nodiscard]] Result<PrivateKey> read_private_key(const std::string& path);
 
-// SHA-256 of the DER, 64 hexadecimal digits.
-[[nodiscard]] std::string fingerprint_of(X509* certificate);
-// 64 hexadecimal digits, from text that may have colons and upper case as other programs print it, or "sha256:" in
-// front; "" if it is not one.
-[[nodiscard]] std::string parse_fingerprint(std::string_view text);
 // The end of its validity, milliseconds since 1970; 0 if it cannot be read.
 [[nodiscard]] std::int64_t end_of_validity(X509* certificate);
 // Attributes of the subject, such as NID_commonName, as UTF-8.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "http/fingerprint.h"
 #include "serve/http/certificate.h"
 
 namespace weft::serve {
@@ -143,7 +144,7 @@ std::optional<ClientCertificate> TlsChannel::peer_certificate() const {
   std::vector<std::string> names = subject_fields(certificate, NID_commonName);
   if (names.size() == 1) out.name = std::move(names.front());
   out.organizations = subject_fields(certificate, NID_organizationName);
-  out.fingerprint = fingerprint_of(certificate);
+  out.fingerprint = weft::http::fingerprint_of(certificate);
   out.valid_until_ms = end_of_validity(certificate);
   const STACK_OF(X509)* chain = SSL_get0_verified_chain(session_.get());
   for (int i = 0; i < sk_X509_num(chain); ++i)

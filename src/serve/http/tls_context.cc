@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ip.h"
+#include "http/fingerprint.h"
 
 namespace weft::serve {
 namespace {
@@ -105,7 +106,7 @@ Result<TlsContext::Loaded> TlsContext::load_files(const TlsFiles& files) {
     if (Status asked = ask_for_certificates(context, files.client_ca); !asked.ok()) return asked.error();
   }
   X509* certificate = chain->front().get();
-  loaded.fingerprint = fingerprint_of(certificate);
+  loaded.fingerprint = weft::http::fingerprint_of(certificate);
   if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
     loaded.warnings.push_back(fmt::format("{}: the certificate has expired: clients refuse it", files.certificate));
   if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0)
@@ -174,7 +175,7 @@ int TlsClientContext::judge(X509_STORE_CTX* chain, void* self) {
   X509* certificate = X509_STORE_CTX_get0_cert(chain);
   const auto* session =
       static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  const std::string fingerprint = certificate == nullptr ? std::string() : fingerprint_of(certificate);
+  const std::string fingerprint = certificate == nullptr ? std::string() : weft::http::fingerprint_of(certificate);
   bool accepted = false;
   if (context->fingerprint_.empty()) {
     accepted = X509_verify_cert(chain) == 1;

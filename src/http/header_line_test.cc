@@ -1,8 +1,8 @@
-#include "oob/redfish/http_header.h"
+#include "http/header_line.h"
 
 #include <gtest/gtest.h>
 
-namespace weft::oob {
+namespace weft::http {
 namespace {
 
 TEST(HttpHeader, NamesAndValues) {
@@ -28,4 +28,4 @@ TEST(HttpHeader, RetryAfterIsANumberOfSeconds) {
 }
 
 }  // namespace
-}  // namespace weft::oob
+}  // namespace weft::http

@@ -1,4 +1,4 @@
-#include "oob/redfish/http_header.h"
+#include "http/header_line.h"
 
 #include <strings.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace weft::oob {
+namespace weft::http {
 namespace {
 
 constexpr int kMaxRetryAfter = 3600;
@@ -30,4 +30,4 @@ std::optional<int> parse_retry_after(std::string_view value) {
   return std::min(std::stoi(std::string(value)), kMaxRetryAfter);
 }
 
-}  // namespace weft::oob
+}  // namespace weft::http

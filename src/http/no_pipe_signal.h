@@ -5,7 +5,7 @@
 
 #include <ctime>
 
-namespace weft::oob {
+namespace weft::http {
 
 // OpenSSL writes with write(2), which raises SIGPIPE if the peer has closed; libcurl does not guard against it under
 // CURLOPT_NOSIGNAL. Blocks the signal in this thread during its lifetime, and discards a pending one.
@@ -33,4 +33,4 @@ class NoPipeSignal {
   bool was_pending_ = false;
 };
 
-}  // namespace weft::oob
+}  // namespace weft::http

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace weft::oob {
+namespace weft::http {
 
 struct HeaderLine {
   std::string_view name;
@@ -19,4 +19,4 @@ struct HeaderLine {
 // Retry-After in seconds, at most an hour; a date is not read.
 [[nodiscard]] std::optional<int> parse_retry_after(std::string_view value);
 
-}  // namespace weft::oob
+}  // namespace weft::http
