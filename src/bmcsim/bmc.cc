@@ -128,7 +128,7 @@ void SimBmc::begin_on() {
   power_ = oob::PowerState::powering_on;
   on_after_off_ = false;
   power_changes_ = now_ + drawn(world_->options.power_time);
-  tell_streams();
+  wake_streams();
 }
 
 void SimBmc::begin_off(Duration time, bool then_on) {
@@ -137,14 +137,14 @@ void SimBmc::begin_off(Duration time, bool then_on) {
   xid_due_ = Duration();
   on_after_off_ = then_on;
   power_changes_ = now_ + drawn(time);
-  tell_streams();
+  wake_streams();
 }
 
 void SimBmc::begin_boot() {
   boot_started_ = now_;
   boot_time_ = drawn(world_->options.boot_time);
   xid_due_ = has(FaultKind::xid) ? boot_started_ + boot_time_ : Duration();
-  tell_streams();
+  wake_streams();
   if (extras_ && extras_->flash && extras_->flash->staged) apply_flash();
   // LastResetTime of two boots differs by at least the one millisecond that it shows.
   last_reset_ms_ = std::max(world_->wall_ms(now_), last_reset_ms_ + 1);
@@ -280,7 +280,7 @@ bool SimBmc::close_session(std::uint32_t id) {
   const bool gone = std::erase_if(sessions_, [&](const SimSession& each) { return each.id == id; }) > 0;
   if (feed_ && feed_->has_session(id)) {
     feed_->end_session(id);
-    tell_streams();
+    wake_streams();
   }
   if (sessions_.empty()) std::vector<SimSession>().swap(sessions_);
   counters.sessions = static_cast<std::uint32_t>(sessions_.size());
@@ -292,7 +292,7 @@ void SimBmc::restart() {
   std::vector<SimTask>().swap(tasks_);
   counters.sessions = 0;
   unlock();
-  tell_streams();
+  wake_streams();
   if (feed_) feed_->clear();
   add_event(SimEventKind::started);
 }
@@ -303,7 +303,7 @@ void SimBmc::set_faults(const FaultSet& faults) {
   faults_ = world_->number_of(faults);
   if (!faults.has(FaultKind::xid)) xid_due_ = Duration();
   if (is_new && power_ == oob::PowerState::on) raise_xid();
-  tell_streams();
+  wake_streams();
 }
 
 void SimBmc::raise_xid() {
@@ -370,7 +370,7 @@ void SimBmc::add_event(SimEventKind kind, std::uint32_t subject, std::uint8_t gp
   if (events_.size() >= kMaxSimEvents) events_.erase(events_.begin());
   events_.push_back({next_event_++, kind, gpu, subject, world_->wall_ms(now_)});
   if (feed_) feed_->add(events_.back());
-  tell_streams();
+  wake_streams();
 }
 
 void SimBmc::clear_events() {
@@ -385,14 +385,14 @@ std::uint32_t SimBmc::subscribe(std::uint32_t session) {
 
 bool SimBmc::unsubscribe(std::uint32_t id) {
   const bool gone = feed_ && feed_->unsubscribe(id);
-  tell_streams();
+  wake_streams();
   return gone;
 }
 
-void SimBmc::tell_streams() {
-  if (!feed_ || has_news_) return;
-  has_news_ = true;
-  world_->with_news.push_back(device_);
+void SimBmc::wake_streams() {
+  if (!feed_ || has_pending_streams_) return;
+  has_pending_streams_ = true;
+  world_->pending_streams.push_back(device_);
 }
 
 Duration SimBmc::next_change() const {

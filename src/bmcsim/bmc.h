@@ -105,7 +105,7 @@ struct SimWorld {
   std::uint16_t port = 0;
   std::int64_t wall_start_ms = 0;  // wall-clock time when the steady clock was 0
   std::vector<FaultSet> fault_sets{FaultSet()};
-  std::vector<std::uint32_t> with_news;  // devices whose streams have something to send, or end; each once
+  std::vector<std::uint32_t> pending_streams;  // devices whose streams may have something to send, or end; each once
 
   [[nodiscard]] std::int64_t wall_ms(Duration now) const { return wall_start_ms + now.count() / 1'000'000; }
   [[nodiscard]] SimDigest digest_of(std::string_view password) const;
@@ -173,7 +173,7 @@ class SimBmc {
   // The id of the new subscription; 0 if there are too many.
   [[nodiscard]] std::uint32_t subscribe(std::uint32_t session);
   bool unsubscribe(std::uint32_t id);
-  void take_news() { has_news_ = false; }  // they were removed from SimWorld::with_news
+  void clear_pending_streams() { has_pending_streams_ = false; }  // they were removed from SimWorld::pending_streams
   // The next time at which the state changes by itself; the largest duration if it does not.
   [[nodiscard]] Duration next_change() const;
 
@@ -217,7 +217,7 @@ class SimBmc {
   void apply_flash();
   [[nodiscard]] bool is_restarting(Duration now) const;
   void raise_xid();
-  void tell_streams();  // something happened, or will happen at another time than before
+  void wake_streams();  // something happened, or will happen at another time than before
   [[nodiscard]] Duration flapping_phase(Duration now) const;
 
   SimWorld* world_;
@@ -226,7 +226,7 @@ class SimBmc {
   std::uint8_t protocols_ = 0;
   oob::PowerState power_ = oob::PowerState::off;
   bool on_after_off_ = false;
-  bool has_news_ = false;
+  bool has_pending_streams_ = false;
   std::uint32_t swallowed_ = 0;  // resets dropped by silent_accept
   std::uint32_t said_busy_ = 0;
   std::uint32_t wrong_passwords_ = 0;  // in a row

@@ -239,26 +239,26 @@ TEST_F(SimEventStreamTest, TheNextChangeIsKnown) {
   EXPECT_EQ(bmc_->boot().state, "OSRunning");
 }
 
-TEST_F(SimEventStreamTest, NewsAreNotedOncePerBmc) {
+TEST_F(SimEventStreamTest, ABmcIsPendingOnce) {
   happen();
-  EXPECT_THAT(world_.with_news, IsEmpty());  // there are no streams
+  EXPECT_THAT(world_.pending_streams, IsEmpty());  // there are no streams
   (void)open();
   happen(3);
-  EXPECT_THAT(world_.with_news, ElementsAre(0));
-  world_.with_news.clear();
-  bmc_->take_news();
+  EXPECT_THAT(world_.pending_streams, ElementsAre(0));
+  world_.pending_streams.clear();
+  bmc_->clear_pending_streams();
   happen();
-  EXPECT_THAT(world_.with_news, ElementsAre(0));
+  EXPECT_THAT(world_.pending_streams, ElementsAre(0));
 }
 
 // A stream is also told of what will happen: it is sent in time without a request.
-TEST_F(SimEventStreamTest, WhatWillHappenIsNews) {
+TEST_F(SimEventStreamTest, WhatWillHappenWakesStreams) {
   (void)open();
   for (const SimReset reset : {SimReset::force_off, SimReset::on}) {
-    bmc_->take_news();
-    world_.with_news.clear();
+    bmc_->clear_pending_streams();
+    world_.pending_streams.clear();
     bmc_->reset(reset);
-    EXPECT_THAT(world_.with_news, ElementsAre(0)) << to_text(reset);
+    EXPECT_THAT(world_.pending_streams, ElementsAre(0)) << to_text(reset);
     pass(10'000);
   }
 }

@@ -133,7 +133,7 @@ void SimServer::serve() {
       }
     }
     fire_timers(clock_.now());
-    send_news();
+    serve_pending_streams();
   }
   const std::lock_guard lock(mutex_);
   while (!connections_.empty()) {

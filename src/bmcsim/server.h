@@ -92,7 +92,7 @@ class SimServer {
   void plan_stream(Connection& connection);
   void end_stream(Connection& connection);  // with the last chunk
   void forget_stream(const Connection& connection);
-  void send_news();
+  void serve_pending_streams();
   // Bytes moved, 0 if it would block (the events are set), -1 if the connection is closed.
   int receive(Connection& connection, char* into, int most);
   int send(Connection& connection, const char* from, std::size_t size);

@@ -125,10 +125,10 @@ void SimServer::forget_stream(const Connection& connection) {
 }
 
 // To the streams of the BMCs in which something happened.
-void SimServer::send_news() {
-  while (!world_.with_news.empty()) {
-    for (const std::uint32_t device : std::exchange(world_.with_news, {})) {
-      bmcs_[device].take_news();
+void SimServer::serve_pending_streams() {
+  while (!world_.pending_streams.empty()) {
+    for (const std::uint32_t device : std::exchange(world_.pending_streams, {})) {
+      bmcs_[device].clear_pending_streams();
       const auto streams = streams_.find(device);
       if (streams == streams_.end()) continue;
       for (const int socket : std::vector<int>(streams->second)) {

@@ -169,7 +169,7 @@ const SimTask& SimBmc::begin_flash(const SimFlashOrder& order) {
   flash.restarts = !order.bios && !order.on_reset && !task.endless && !has(FaultKind::update_fails);
   writable_extras().flash = flash;
   tasks_.push_back(task);
-  tell_streams();
+  wake_streams();
   return tasks_.back();
 }
 
@@ -188,7 +188,7 @@ void SimBmc::end_flash() {
   if (flash.restarts) {
     std::vector<SimSession>().swap(sessions_);
     if (has(FaultKind::update_task_lost)) std::vector<SimTask>().swap(tasks_);
-    tell_streams();
+    wake_streams();
     if (feed_) feed_->clear();
     add_event(SimEventKind::started);
   }
