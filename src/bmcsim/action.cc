@@ -335,6 +335,7 @@ SimReply post_account(SimBmc& bmc, const Json& body) {
   account.digest = bmc.world().digest_of(body["Password"].get<std::string>());
   if (body.contains("Enabled") && body["Enabled"].is_boolean()) account.enabled = body["Enabled"].get<bool>();
   accounts.push_back(account);
+  bmc.add_event(SimEventKind::account_added, account.id);
   const std::string id = fmt::format("{}", account.id);
   const std::optional<Value> resource = account_resource(bmc, {"AccountService", "Accounts", id});
   return created(resource.value_or(Value()), "/redfish/v1/AccountService/Accounts/" + id);
@@ -495,11 +496,18 @@ SimReply sim_patch(SimBmc& bmc, const SimPath& path, const SimHttpRequest& reque
       patch.flag(name, value, [&bmc](bool on) { bmc.enable(SimProtocol::host_interface, on); });
     }
   }
-  return patch.finish();
+  SimReply reply = patch.finish();
+  if (first == "AccountService" && reply.status == 204)
+    bmc.add_event(SimEventKind::account_changed, number_in_path(path[2]).value_or(0));
+  return reply;
 }
 
 SimReply sim_delete(SimBmc& bmc, const SimPath& path) {
   const std::uint32_t id = number_in_path(path[2]).value_or(0);
+  if (path.front() == "EventService") {
+    bmc.unsubscribe(id);
+    return no_content();
+  }
   if (path.front() == "SessionService") {
     bmc.close_session(id);
     return no_content();
@@ -509,6 +517,7 @@ SimReply sim_delete(SimBmc& bmc, const SimPath& path) {
     return sim_error(400, {{.id = "ResourceCannotBeDeleted", .text = "The last account cannot be deleted."}});
   }
   std::erase_if(accounts, [&](const SimAccount& each) { return each.id == id; });
+  bmc.add_event(SimEventKind::account_removed, id);
   return no_content();
 }
 

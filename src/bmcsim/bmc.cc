@@ -24,8 +24,6 @@ constexpr std::array<std::string_view, 8> kBootStates{"PrimaryProcessorInitializ
                                                       "SystemHardwareInitializationComplete",
                                                       "OSBootStarted",
                                                       "OSRunning"};
-// The SEL of old BMCs holds 512 entries (IPMI 2.0 section 31 leaves it to the vendor); the oldest are dropped first.
-constexpr std::size_t kMaxEvents = 512;
 
 SimAccount first_account(const SimWorld& world, bool factory, bool must_change) {
   SimAccount account;
@@ -96,9 +94,12 @@ void SimBmc::advance(Duration now) {
   now_ = std::max(now, now_);
   // At most two steps: off, then on again.
   for (int step = 0; step < 3 && power_changes_ != Duration() && power_changes_ <= now_; ++step) arrive();
+  if (xid_due_ != Duration() && xid_due_ <= now_) raise_xid();
   if (is_flashing() && !has(FaultKind::update_stuck) && extras_->flash->ends <= now_) end_flash();
   if (!has(FaultKind::session_limited)) {
-    std::erase_if(sessions_, [&](const SimSession& each) { return each.last_used + session_timeout <= now_; });
+    std::erase_if(sessions_, [&](const SimSession& each) {
+      return each.last_used + session_timeout <= now_ && (!feed_ || !feed_->has_session(each.id));
+    });
     counters.sessions = static_cast<std::uint32_t>(sessions_.size());
   }
 }
@@ -127,18 +128,23 @@ void SimBmc::begin_on() {
   power_ = oob::PowerState::powering_on;
   on_after_off_ = false;
   power_changes_ = now_ + drawn(world_->options.power_time);
+  wake_streams();
 }
 
 void SimBmc::begin_off(Duration time, bool then_on) {
   if (has(FaultKind::stuck_on)) return;
   power_ = oob::PowerState::powering_off;
+  xid_due_ = Duration();
   on_after_off_ = then_on;
   power_changes_ = now_ + drawn(time);
+  wake_streams();
 }
 
 void SimBmc::begin_boot() {
   boot_started_ = now_;
   boot_time_ = drawn(world_->options.boot_time);
+  xid_due_ = has(FaultKind::xid) ? boot_started_ + boot_time_ : Duration();
+  wake_streams();
   if (extras_ && extras_->flash && extras_->flash->staged) apply_flash();
   // LastResetTime of two boots differs by at least the one millisecond that it shows.
   last_reset_ms_ = std::max(world_->wall_ms(now_), last_reset_ms_ + 1);
@@ -215,6 +221,7 @@ void SimBmc::reset(SimReset reset) {
 void SimBmc::plug(bool on) {
   on_after_off_ = false;
   power_changes_ = Duration();
+  if (!on) xid_due_ = Duration();
   if (on && power_ != oob::PowerState::on) begin_on();
   if (!on && power_ != oob::PowerState::off) {
     power_ = oob::PowerState::off;
@@ -271,6 +278,10 @@ const SimSession* SimBmc::use_session(std::string_view token) {
 
 bool SimBmc::close_session(std::uint32_t id) {
   const bool gone = std::erase_if(sessions_, [&](const SimSession& each) { return each.id == id; }) > 0;
+  if (feed_ && feed_->has_session(id)) {
+    feed_->end_session(id);
+    wake_streams();
+  }
   if (sessions_.empty()) std::vector<SimSession>().swap(sessions_);
   counters.sessions = static_cast<std::uint32_t>(sessions_.size());
   return gone;
@@ -281,7 +292,27 @@ void SimBmc::restart() {
   std::vector<SimTask>().swap(tasks_);
   counters.sessions = 0;
   unlock();
+  wake_streams();
+  if (feed_) feed_->clear();
   add_event(SimEventKind::started);
+}
+
+void SimBmc::set_faults(const FaultSet& faults) {
+  const bool is_new = faults.has(FaultKind::xid) && (!has(FaultKind::xid) || this->faults().argument(FaultKind::xid) !=
+                                                                                 faults.argument(FaultKind::xid));
+  faults_ = world_->number_of(faults);
+  if (!faults.has(FaultKind::xid)) xid_due_ = Duration();
+  if (is_new && power_ == oob::PowerState::on) raise_xid();
+  wake_streams();
+}
+
+void SimBmc::raise_xid() {
+  const XidFault fault = xid_fault(faults().argument(FaultKind::xid));
+  const Duration when = std::exchange(xid_due_, Duration());
+  const Duration present = now_;
+  if (when != Duration()) now_ = when;
+  add_event(SimEventKind::xid, fault.code, static_cast<std::uint8_t>(fault.gpu));
+  now_ = present;
 }
 
 std::vector<SimAccount> SimBmc::accounts() const {
@@ -335,14 +366,48 @@ void SimBmc::unlock() {
   wrong_passwords_ = 0;
 }
 
-void SimBmc::add_event(SimEventKind kind) {
-  if (events_.size() >= kMaxEvents) events_.erase(events_.begin());
-  events_.push_back({next_event_++, kind, world_->wall_ms(now_)});
+void SimBmc::add_event(SimEventKind kind, std::uint32_t subject, std::uint8_t gpu) {
+  if (events_.size() >= kMaxSimEvents) events_.erase(events_.begin());
+  events_.push_back({next_event_++, kind, gpu, subject, world_->wall_ms(now_)});
+  if (feed_) feed_->add(events_.back());
+  wake_streams();
 }
 
 void SimBmc::clear_events() {
-  std::vector<SimEvent>().swap(events_);
+  std::erase_if(events_, [](const SimEvent& event) { return event.kind != SimEventKind::xid; });
   add_event(SimEventKind::log_cleared);
+}
+
+std::uint32_t SimBmc::subscribe(std::uint32_t session) {
+  if (!feed_) feed_ = std::make_unique<SimEventFeed>(next_event_ - 1);
+  return feed_->subscribe(session);
+}
+
+bool SimBmc::unsubscribe(std::uint32_t id) {
+  const bool gone = feed_ && feed_->unsubscribe(id);
+  wake_streams();
+  return gone;
+}
+
+void SimBmc::wake_streams() {
+  if (!feed_ || has_pending_streams_) return;
+  has_pending_streams_ = true;
+  world_->pending_streams.push_back(device_);
+}
+
+Duration SimBmc::next_change() const {
+  Duration next(std::numeric_limits<std::int64_t>::max());
+  const auto add = [&](Duration when) {
+    if (when > now_) next = std::min(next, when);
+  };
+  add(power_changes_);
+  add(xid_due_);
+  if (is_flashing() && !has(FaultKind::update_stuck)) add(extras_->flash->ends);
+  if (has(FaultKind::flapping)) {
+    const std::int64_t period = std::max<std::int64_t>(1, faults().argument(FaultKind::flapping));
+    add(now_ + Duration(period - flapping_phase(now_).count() % period));
+  }
+  return next;
 }
 
 const SimTask& SimBmc::add_task() {
@@ -380,9 +445,14 @@ bool SimBmc::away(Duration now) const {
   if (is_restarting(now)) return true;
   if (!has(FaultKind::flapping)) return false;
   const std::int64_t period = std::max<std::int64_t>(1, faults().argument(FaultKind::flapping));
-  // The phase of the period differs per BMC.
-  const auto phase = static_cast<std::int64_t>(hash64(device().name) % static_cast<std::uint64_t>(2 * period));
-  return ((now.count() + phase) / period) % 2 == 1;
+  return flapping_phase(now).count() / period == 1;
+}
+
+// How much of two periods, reachable and unreachable, has passed. They begin at another time for each BMC.
+Duration SimBmc::flapping_phase(Duration now) const {
+  const std::int64_t both = 2 * std::max<std::int64_t>(1, faults().argument(FaultKind::flapping));
+  const auto offset = static_cast<std::int64_t>(hash64(device().name) % static_cast<std::uint64_t>(both));
+  return Duration((now.count() + offset) % both);
 }
 
 bool SimBmc::still_busy() {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "bmcsim/event.h"
+#include "bmcsim/event_feed.h"
 #include "bmcsim/fleet.h"
 
 namespace weft::bmcsim {
@@ -39,13 +41,6 @@ struct SimSession {
   std::int64_t created_ms = 0;
 };
 
-enum class SimEventKind : std::uint8_t { started, power_on, power_off, hard_reset, nmi, log_cleared, locked_out };
-struct SimEvent {
-  std::uint32_t id = 0;
-  SimEventKind kind = SimEventKind::started;
-  std::int64_t wall_ms = 0;
-};
-
 struct SimTask {
   std::uint32_t id = 0;
   std::int64_t started_ms = 0;
@@ -56,6 +51,9 @@ struct SimTask {
   bool waits = false;  // for a reset
 };
 inline constexpr std::size_t kMaxSimTasks = 16;
+// In all logs of a BMC. The SEL of old BMCs holds 512 entries (IPMI 2.0 section 31 leaves it to the vendor); the oldest
+// are dropped first.
+inline constexpr std::size_t kMaxSimEvents = 512;
 
 struct SimFirmware {
   std::string bmc = "2.14.0";
@@ -107,6 +105,7 @@ struct SimWorld {
   std::uint16_t port = 0;
   std::int64_t wall_start_ms = 0;  // wall-clock time when the steady clock was 0
   std::vector<FaultSet> fault_sets{FaultSet()};
+  std::vector<std::uint32_t> pending_streams;  // devices whose streams may have something to send, or end; each once
 
   [[nodiscard]] std::int64_t wall_ms(Duration now) const { return wall_start_ms + now.count() / 1'000'000; }
   [[nodiscard]] SimDigest digest_of(std::string_view password) const;
@@ -125,7 +124,8 @@ class SimBmc {
   [[nodiscard]] SimWorld& world() const { return *world_; }
   [[nodiscard]] const FaultSet& faults() const { return world_->fault_sets[faults_]; }
   [[nodiscard]] bool has(FaultKind kind) const { return faults().has(kind); }
-  void set_faults(const FaultSet& faults) { faults_ = world_->number_of(faults); }
+  // A GPU that gets the fault `xid` while its machine runs raises that XID at once.
+  void set_faults(const FaultSet& faults);
 
   // The actual power state, and the reported one.
   [[nodiscard]] oob::PowerState power() const { return power_; }
@@ -163,9 +163,19 @@ class SimBmc {
   [[nodiscard]] bool locked() const { return locked_until_ > now_; }
   void unlock();
 
+  // Of all logs.
   [[nodiscard]] const std::vector<SimEvent>& events() const { return events_; }
-  void add_event(SimEventKind kind);
-  void clear_events();
+  void add_event(SimEventKind kind, std::uint32_t subject = 0, std::uint8_t gpu = 0);
+  void clear_events();  // of the system's log
+
+  // Event streams. Null before the first one is opened.
+  [[nodiscard]] const SimEventFeed* feed() const { return feed_.get(); }
+  // The id of the new subscription; 0 if there are too many.
+  [[nodiscard]] std::uint32_t subscribe(std::uint32_t session);
+  bool unsubscribe(std::uint32_t id);
+  void clear_pending_streams() { has_pending_streams_ = false; }  // they were removed from SimWorld::pending_streams
+  // The next time at which the state changes by itself; the largest duration if it does not.
+  [[nodiscard]] Duration next_change() const;
 
   [[nodiscard]] const std::vector<SimTask>& tasks() const { return tasks_; }
   const SimTask& add_task();
@@ -206,6 +216,9 @@ class SimBmc {
   void end_flash();
   void apply_flash();
   [[nodiscard]] bool is_restarting(Duration now) const;
+  void raise_xid();
+  void wake_streams();  // something happened, or will happen at another time than before
+  [[nodiscard]] Duration flapping_phase(Duration now) const;
 
   SimWorld* world_;
   std::uint32_t device_;
@@ -213,6 +226,7 @@ class SimBmc {
   std::uint8_t protocols_ = 0;
   oob::PowerState power_ = oob::PowerState::off;
   bool on_after_off_ = false;
+  bool has_pending_streams_ = false;
   std::uint32_t swallowed_ = 0;  // resets dropped by silent_accept
   std::uint32_t said_busy_ = 0;
   std::uint32_t wrong_passwords_ = 0;  // in a row
@@ -223,6 +237,7 @@ class SimBmc {
   Duration power_changes_;  // when powering on or off ends, or the off period of a cycle
   Duration boot_started_;
   Duration boot_time_;
+  Duration xid_due_;  // when the GPU driver of this boot finds the error; 0: it does not
   Duration locked_until_;
   std::int64_t last_reset_ms_ = 0;
   RandomStream random_;
@@ -230,6 +245,7 @@ class SimBmc {
   std::vector<SimEvent> events_;
   std::vector<SimTask> tasks_;
   std::unique_ptr<SimExtras> extras_;
+  std::unique_ptr<SimEventFeed> feed_;
 };
 
 }  // namespace weft::bmcsim

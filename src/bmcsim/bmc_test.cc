@@ -214,6 +214,27 @@ TEST_F(SimBmcTest, FlapsByPeriods) {
   EXPECT_NEAR(changes, 10, 1);
 }
 
+TEST_F(SimBmcTest, LogsFirmwareUpdates) {
+  SimBmc bmc = make();
+  const auto kinds_after = [&](bool bios) {
+    const std::size_t before = bmc.events().size();
+    (void)bmc.begin_flash({.bios = bios, .version = "3.0"});
+    pass(bmc, 60'000);
+    std::vector<SimEventKind> kinds;
+    for (std::size_t i = before; i < bmc.events().size(); ++i) kinds.push_back(bmc.events()[i].kind);
+    return kinds;
+  };
+  EXPECT_EQ(kinds_after(false), (std::vector{SimEventKind::started, SimEventKind::update_done}));
+  EXPECT_EQ(kinds_after(true), std::vector<SimEventKind>());  // it takes effect at the next boot
+  bmc.reset(SimReset::force_restart);
+  EXPECT_EQ(bmc.events()[bmc.events().size() - 2].kind, SimEventKind::update_done);
+  EXPECT_EQ(bmc.events()[bmc.events().size() - 2].subject, 1U);
+  FaultSet fails;
+  fails.add(FaultKind::update_fails, 0);
+  bmc.set_faults(fails);
+  EXPECT_EQ(kinds_after(false), std::vector{SimEventKind::update_failed});
+}
+
 TEST_F(SimBmcTest, LogDropsTheOldestEntries) {
   SimBmc bmc = make();
   for (int i = 0; i < 600; ++i) bmc.add_event(SimEventKind::nmi);

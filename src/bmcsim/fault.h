@@ -1,5 +1,5 @@
-// Faults of a simulated BMC, as data: a kind and at most one argument, from a file or the command line. A BMC may have
-// several. Each kind was observed in the field or is what an attacker would do.
+// Faults of a simulated BMC, as data: a kind and its argument, from a file or the command line. A BMC may have several.
+// Each kind was observed in the field or is what an attacker would do.
 #pragma once
 
 #include <array>
@@ -52,8 +52,14 @@ enum class FaultKind : std::uint8_t {
   update_task_lost,          // ... is gone after the BMC restarted
   update_drops,              // the image is received, the response is lost
   update_push_uri,           // HttpPushUri instead of a multipart push, as OpenBMC
+  xid,                       // a GPU raises an XID
+  no_events,                 // no EventService
+  events_lost,               // some events are not sent
+  events_twice,              // every event is sent twice
+  events_late,               // events are sent late
+  stream_drops,              // the connection of an event stream is lost
 };
-inline constexpr std::size_t kFaultKinds = 34;
+inline constexpr std::size_t kFaultKinds = 40;
 
 // The faults of one BMC.
 class FaultSet {
@@ -61,7 +67,7 @@ class FaultSet {
   void add(FaultKind kind, std::int64_t argument);
   [[nodiscard]] bool has(FaultKind kind) const { return ((mask_ >> index(kind)) & 1U) != 0; }
   [[nodiscard]] bool empty() const { return mask_ == 0; }
-  // A count, nanoseconds, or the index of a word, depending on the kind; its default if none was given.
+  // A count, nanoseconds, the index of a word, or an XID, depending on the kind; its default if none was given.
   [[nodiscard]] std::int64_t argument(FaultKind kind) const { return arguments_[index(kind)]; }
   [[nodiscard]] Duration time(FaultKind kind) const { return Duration(argument(kind)); }
   friend bool operator==(const FaultSet&, const FaultSet&) = default;
@@ -72,21 +78,37 @@ class FaultSet {
   std::array<std::int64_t, kFaultKinds> arguments_{};
 };
 
-enum class FaultArgument : std::uint8_t { none, count, time, word };
+enum class FaultArgument : std::uint8_t { none, count, time, word, xid };
+
+struct FaultWord {
+  std::string_view word;
+  std::string_view meaning;
+};
 
 // Syntax of a kind and its argument.
 struct FaultRule {
   FaultKind kind = FaultKind::silent_accept;
   std::string_view name;
   FaultArgument argument = FaultArgument::none;
-  std::string_view key;  // of the argument in a file
+  std::string_view key;  // of the argument in a file; in capitals, its name in help
   std::int64_t fallback = 0;
-  std::array<std::string_view, 3> words{};  // of FaultArgument::word, by index
+  std::array<FaultWord, 3> words{};  // of FaultArgument::word, by index
   std::string_view meaning;
 };
 [[nodiscard]] std::span<const FaultRule, kFaultKinds> fault_rules();
 [[nodiscard]] const FaultRule& rule_of(FaultKind kind);
 [[nodiscard]] std::string_view to_text(FaultKind kind);
+// For help: "dead[:HOW]", and what it does with the values of its argument.
+[[nodiscard]] std::string fault_heading(const FaultRule& rule);
+[[nodiscard]] std::string fault_text(const FaultRule& rule);
+
+// The argument of FaultKind::xid.
+struct XidFault {
+  std::uint32_t gpu = 1;    // from 1
+  std::uint32_t code = 79;  // "GPU has fallen off the bus"
+};
+[[nodiscard]] XidFault xid_fault(std::int64_t argument);
+[[nodiscard]] std::int64_t to_argument(const XidFault& fault);
 
 // FaultKind::dead
 inline constexpr std::int64_t kDeadSilent = 0;  // no answer to a SYN: connecting times out
@@ -108,7 +130,7 @@ struct NamedFault {
   std::int64_t argument = 0;
 };
 
-// "train[001-004]=silent_accept", "login1=slow:5s".
+// "train[001-004]=silent_accept", "login1=slow:5s", "train001=xid:3:79".
 [[nodiscard]] Result<std::vector<NamedFault>> parse_fault(std::string_view text);
 // A faults file; diagnostics refer to its locations:
 //   weft_faults: 1

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/diagnostic.h"
+#include "base/human_format.h"
 #include "base/utf8.h"
 #include "base/value.h"
 #include "bmcsim/server.h"
@@ -48,6 +51,7 @@ void add(SimCounters& sum, const SimCounters& one) {
   sum.logins += one.logins;
   sum.refused += one.refused;
   sum.password_changes += one.password_changes;
+  sum.streams += one.streams;
   sum.images += one.images;
   for (std::size_t i = 0; i < kSimResets; ++i) sum.resets[i] += one.resets[i];
 }
@@ -63,6 +67,7 @@ Value to_value(const SimCounters& counters) {
   value.put("logins", counters.logins);
   value.put("refused", counters.refused);
   value.put("password_changes", counters.password_changes);
+  value.put("streams", counters.streams);
   value.put("images", counters.images);
   Value resets = Value::map();
   for (std::size_t i = 0; i < kSimResets; ++i) {
@@ -128,18 +133,33 @@ class SimFleet::Impl {
   Status set_first_faults() {
     std::unordered_map<std::string_view, std::uint32_t> by_name;
     for (std::uint32_t i = 0; i < world.devices.size(); ++i) by_name.emplace(world.devices[i].name, i);
+    std::map<std::uint32_t, FaultSet> sets;
     for (const NamedFault& fault : world.options.faults) {
       const auto found = by_name.find(fault.device);
-      if (found == by_name.end()) {
-        return Error{ErrorCode::not_found,
-                     fmt::format("no device {} for the fault {}", in_backticks(fault.device), to_text(fault.kind)),
-                     {}};
-      }
-      FaultSet set = bmcs[found->second].faults();
-      set.add(fault.kind, fault.argument);
-      bmcs[found->second].set_faults(set);
+      if (found == by_name.end()) return unknown_device(fault);
+      if (Status fine = check_gpu(world.devices[found->second], fault); !fine.ok()) return fine;
+      sets[found->second].add(fault.kind, fault.argument);
     }
+    for (const auto& [device, set] : sets) bmcs[device].set_faults(set);
     return {};
+  }
+
+  [[nodiscard]] Error unknown_device(const NamedFault& fault) const {
+    std::vector<std::string_view> names;
+    names.reserve(world.devices.size());
+    for (const SimDevice& device : world.devices) names.push_back(device.name);
+    const std::string near = did_you_mean(fault.device, names);
+    return {ErrorCode::not_found,
+            fmt::format("no device {} for the fault {}{}{}", in_backticks(fault.device), to_text(fault.kind),
+                        near.empty() ? "" : "; ", near),
+            {}};
+  }
+  static Status check_gpu(const SimDevice& device, const NamedFault& fault) {
+    if (fault.kind != FaultKind::xid) return {};
+    const std::uint32_t gpu = xid_fault(fault.argument).gpu;
+    if (gpu <= device.gpus) return {};
+    return wrong(fmt::format("{} has no GPU {} for the fault {}: it has {}", in_backticks(device.name), gpu,
+                             to_text(fault.kind), device.gpus == 0 ? "none" : plural(device.gpus, "GPU")));
   }
 };
 
@@ -200,6 +220,7 @@ bool SimFleet::opens(std::uint32_t device, const std::string& user, const oob::S
 
 void SimFleet::set_power(std::uint32_t device, bool on) {
   impl_->with(device, [&](SimBmc& bmc) { bmc.plug(on); });
+  impl_->server->wake();
 }
 
 void SimFleet::set_faults(std::uint32_t device, const FaultSet& faults) {
@@ -207,10 +228,12 @@ void SimFleet::set_faults(std::uint32_t device, const FaultSet& faults) {
     bmc.set_faults(faults);
     impl_->server->faults_changed();
   });
+  impl_->server->wake();
 }
 
 void SimFleet::restart_bmc(std::uint32_t device) {
   impl_->with(device, [](SimBmc& bmc) { bmc.restart(); });
+  impl_->server->wake();
 }
 
 std::string SimFleet::report() const {

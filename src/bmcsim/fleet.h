@@ -27,6 +27,7 @@ struct SimDevice {
   std::uint32_t offset = 0;  // its address is SimOptions::base plus this
   SimKind kind = SimKind::server;
   Power power = watts(700);  // maximum draw
+  std::uint32_t gpus = 0;
 };
 
 struct SimOptions {
@@ -48,6 +49,7 @@ struct SimOptions {
   Duration session_timeout = milliseconds(300'000);
   std::uint32_t lockout = 10;  // consecutive wrong passwords that lock an account; 0: never
   Duration lockout_time = milliseconds(60'000);
+  Duration keep_alive = milliseconds(15'000);  // between comments on an event stream without events
   std::vector<NamedFault> faults{};
   std::string authority{};  // folder that stores ca.pem and ca.key; empty: a new CA each time
 };
@@ -78,6 +80,7 @@ struct SimCounters {
   std::uint64_t logins = 0;          // sessions that were opened
   std::uint64_t refused = 0;         // wrong passwords
   std::uint64_t password_changes = 0;
+  std::uint32_t streams = 0;                       // of events that were opened
   std::uint32_t images = 0;                        // of firmware that were accepted
   std::array<std::uint32_t, kSimResets> resets{};  // answered with 2xx, regardless of the outcome
 

@@ -253,6 +253,10 @@ TEST(SimFleet, RejectsInvalidOptions) {
   SimOptions fault;
   fault.faults = {{"b", FaultKind::slow, 1}};
   EXPECT_EQ(SimFleet::make({{.name = "a"}}, fault).error().code, ErrorCode::not_found);
+  fault.faults = {{"train01", FaultKind::slow, 1}};
+  EXPECT_THAT(SimFleet::make({{.name = "train001"}}, fault).error().message, HasSubstr("did you mean `train001`"));
+  fault.faults = {{"a", FaultKind::xid, to_argument({.gpu = 9, .code = 79})}};
+  EXPECT_THAT(SimFleet::make({{.name = "a", .gpus = 8}}, fault).error().message, HasSubstr("has no GPU 9"));
 }
 
 TEST(SimFleet, KeepsItsCa) {

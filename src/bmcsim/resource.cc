@@ -28,9 +28,10 @@ Value service_root(const SimBmc& bmc) {
            {"OnlyMemberQuery", true},
            {"ExcerptQuery", false}}));
   for (const std::string_view name :
-       {"Systems", "Managers", "Chassis", "SessionService", "AccountService", "UpdateService"}) {
+       {"Systems", "Managers", "Chassis", "SessionService", "AccountService", "UpdateService", "TelemetryService"}) {
     root.put(std::string(name), link_to(fmt::format("/redfish/v1/{}", name)));
   }
+  if (!bmc.has(FaultKind::no_events)) root.put("EventService", link_to("/redfish/v1/EventService"));
   root.put("Tasks", link_to("/redfish/v1/TaskService"));
   if (bmc.device().kind == SimKind::pdu) root.put("PowerEquipment", link_to("/redfish/v1/PowerEquipment"));
   root.put("Links", Value::map({{"Sessions", link_to("/redfish/v1/SessionService/Sessions")}}));
@@ -41,7 +42,7 @@ struct Schema {
   std::string_view name;
   std::string_view version;  // empty: a collection
 };
-constexpr std::array<Schema, 40> kSchemas{{{"ServiceRoot", "v1_15_0"},
+constexpr std::array<Schema, 49> kSchemas{{{"ServiceRoot", "v1_15_0"},
                                            {"ComputerSystemCollection", ""},
                                            {"ComputerSystem", "v1_20_0"},
                                            {"LogServiceCollection", ""},
@@ -80,6 +81,15 @@ constexpr std::array<Schema, 40> kSchemas{{{"ServiceRoot", "v1_15_0"},
                                            {"PowerDistributionCollection", ""},
                                            {"OutletCollection", ""},
                                            {"Outlet", "v1_4_1"},
+                                           {"EventService", "v1_7_2"},
+                                           {"EventDestinationCollection", ""},
+                                           {"EventDestination", "v1_7_0"},
+                                           {"Event", "v1_7_0"},
+                                           {"TelemetryService", "v1_2_1"},
+                                           {"MetricReportCollection", ""},
+                                           {"MetricReport", "v1_3_0"},
+                                           {"MetricReportDefinitionCollection", ""},
+                                           {"MetricReportDefinition", "v1_3_0"},
                                            {"Message", "v1_1_2"}}};
 
 }  // namespace
@@ -120,6 +130,8 @@ std::optional<Value> sim_resource(const SimBmc& bmc, const SimPath& path) {
   if (first == "AccountService") return account_resource(bmc, path);
   if (first == "TaskService") return task_resource(bmc, path);
   if (first == "UpdateService") return update_resource(bmc, path);
+  if (first == "EventService") return event_service_resource(bmc, path);
+  if (first == "TelemetryService") return telemetry_resource(bmc, path);
   return std::nullopt;
 }
 
@@ -130,7 +142,7 @@ bool is_action(const SimBmc& bmc, const SimPath& path) {
   const std::string_view action = path.back();
   const bool known = (action == "ComputerSystem.Reset" && owner.size() == 2 && owner[0] == "Systems") ||
                      (action == "Manager.Reset" && owner.size() == 2 && owner[0] == "Managers") ||
-                     (action == "LogService.ClearLog" && owner.size() == 4 && owner[2] == "LogServices") ||
+                     (action == "LogService.ClearLog" && owner.size() == 4 && owner[0] == "Systems") ||
                      (action == "Outlet.PowerControl" && owner.size() == 5 && owner[3] == "Outlets");
   return known && sim_resource(bmc, owner).has_value();
 }
@@ -143,7 +155,9 @@ std::string_view allowed_methods(const SimPath& path) {
   if (first == "SessionService" && depth == 1) return "GET, HEAD, PATCH";
   if (first == "AccountService" && depth == 2 && path[1] == "Accounts") return "GET, HEAD, POST";
   if (first == "AccountService" && depth == 3 && path[1] == "Accounts") return "GET, HEAD, PATCH, DELETE";
+  if (first == "Chassis" && depth == 2 && path[1] != "1") return "GET, HEAD";  // a GPU
   if ((first == "Systems" || first == "Chassis" || first == "Managers") && depth == 2) return "GET, HEAD, PATCH";
+  if (first == "EventService" && depth == 3) return "GET, HEAD, DELETE";
   if (first == "UpdateService" && depth == 1) return "GET, HEAD, PATCH";
   if (first == "Managers" && depth == 3 && path[2] == "NetworkProtocol") return "GET, HEAD, PATCH";
   if (first == "Managers" && depth == 4 && path[2] == "HostInterfaces") return "GET, HEAD, PATCH";
@@ -179,10 +193,11 @@ Value sim_odata(const SimBmc& bmc) {
   const auto add = [&](std::string_view name) {
     list.add(Value::map({{"name", name}, {"kind", "Singleton"}, {"url", fmt::format("/redfish/v1/{}", name)}}));
   };
-  for (const std::string_view name :
-       {"Systems", "Managers", "Chassis", "SessionService", "AccountService", "TaskService", "UpdateService"}) {
+  for (const std::string_view name : {"Systems", "Managers", "Chassis", "SessionService", "AccountService",
+                                      "TaskService", "UpdateService", "TelemetryService"}) {
     add(name);
   }
+  if (!bmc.has(FaultKind::no_events)) add("EventService");
   if (bmc.device().kind == SimKind::pdu) add("PowerEquipment");
   return Value::map({{"@odata.context", "/redfish/v1/$metadata"}, {"value", std::move(list)}});
 }

@@ -46,6 +46,11 @@ inline constexpr std::uint32_t kSimOutlets = 24;
 [[nodiscard]] std::optional<Value> account_resource(const SimBmc& bmc, const SimPath& path);
 [[nodiscard]] std::optional<Value> task_resource(const SimBmc& bmc, const SimPath& path);
 [[nodiscard]] std::optional<Value> update_resource(const SimBmc& bmc, const SimPath& path);
+[[nodiscard]] std::optional<Value> log_resource(const SimBmc& bmc, const SimPath& path);  // below a LogServices
+[[nodiscard]] std::optional<Value> event_service_resource(const SimBmc& bmc, const SimPath& path);
+[[nodiscard]] std::optional<Value> telemetry_resource(const SimBmc& bmc, const SimPath& path);
+// Whether this is the ServerSentEventUri, which is no resource.
+[[nodiscard]] bool is_event_stream_path(const SimBmc& bmc, const SimPath& path);
 
 // The common properties of a resource: @odata.id, @odata.type, Id, Name.
 [[nodiscard]] Value resource_head(std::string path, std::string_view type, std::string_view id, std::string_view name);

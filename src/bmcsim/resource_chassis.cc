@@ -1,10 +1,11 @@
-// The chassis and its sensors, in the new schema (Sensors) and the old one (Thermal, Power); the outlets of a PDU.
+// The chassis and its sensors, in the new schema (Sensors) and the old one (Thermal, Power); those of its GPUs; the
+// outlets of a PDU.
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "bmcsim/resource.h"
+#include "bmcsim/sensor.h"
 
 namespace weft::bmcsim {
 namespace {
@@ -12,51 +13,17 @@ namespace {
 constexpr std::string_view kChassis = "/redfish/v1/Chassis/1";
 constexpr std::string_view kPdu = "/redfish/v1/PowerEquipment/RackPDUs/1";
 
-struct SensorRule {
-  std::string_view id;
-  std::string_view name;
-  std::string_view type;
-  std::string_view unit;
-  std::string_view context;
-  int off = 0;   // reading while the machine is off, in tenths
-  int on = 0;    // reading while it runs
-  int most = 0;  // upper critical threshold, in tenths; 0: none
-};
-// A loaded air-cooled server: inlets of 18 to 27 degrees (recommended by ASHRAE TC 9.9), GPUs throttle at 90.
-constexpr std::array<SensorRule, 9> kSensors{{
-    {"InletTemp", "Inlet Temperature", "Temperature", "Cel", "Intake", 220, 240, 420},
-    {"OutletTemp", "Outlet Temperature", "Temperature", "Cel", "Exhaust", 230, 480, 750},
-    {"CPU1Temp", "CPU 1 Temperature", "Temperature", "Cel", "CPU", 230, 620, 950},
-    {"GPU1Temp", "GPU 1 Temperature", "Temperature", "Cel", "GPU", 230, 710, 900},
-    {"Fan1", "Fan 1", "Rotational", "RPM", "Fan", 0, 98'000, 0},
-    {"Fan2", "Fan 2", "Rotational", "RPM", "Fan", 0, 97'000, 0},
-    {"P12V", "12 V Rail", "Voltage", "V", "SystemBoard", 120, 121, 132},
-    {"PSU1InputVoltage", "PSU 1 Input Voltage", "Voltage", "V", "PowerSupply", 2300, 2300, 2640},
-    {"TotalPower", "Total Power", "Power", "W", "PowerSubsystem", 0, 0, 0},
-}};
+double threshold_of(const SimSensor& sensor) { return static_cast<double>(sensor.critical) / 10; }
 
-// In tenths of the unit, with some variation over time per sensor.
-std::int64_t reading_of(const SimBmc& bmc, const SensorRule& rule) {
-  const bool on = bmc.power() == oob::PowerState::on;
-  std::int64_t tenths = on ? rule.on : rule.off;
-  // Standby draws 2 percent of the maximum, load 70 percent.
-  if (rule.type == "Power") tenths = bmc.device().power.count() / (on ? 143 : 5000);
-  const std::int64_t second = bmc.now().count() / 1'000'000'000;
-  const auto wobble = static_cast<std::int64_t>(hash64(fmt::format("{}{}{}", bmc.device().name, rule.id, second)) % 41);
-  return tenths + tenths * (wobble - 20) / 1000;
-}
-
-double tenths_to_number(std::int64_t tenths) { return static_cast<double>(tenths) / 10; }
-
-Value sensor(const SimBmc& bmc, const SensorRule& rule) {
-  Value value =
-      resource_head(fmt::format("{}/Sensors/{}", kChassis, rule.id), "Sensor.v1_7_0.Sensor", rule.id, rule.name);
-  value.put("ReadingType", rule.type);
-  value.put("ReadingUnits", rule.unit);
-  value.put("PhysicalContext", rule.context);
-  value.put("Reading", tenths_to_number(reading_of(bmc, rule)));
-  if (rule.most != 0) {
-    value.put("Thresholds", Value::map({{"UpperCritical", Value::map({{"Reading", tenths_to_number(rule.most)}})}}));
+Value sensor_value(const SimSensor& sensor, std::string_view chassis) {
+  Value value = resource_head(fmt::format("/redfish/v1/Chassis/{}/Sensors/{}", chassis, sensor.id),
+                              "Sensor.v1_7_0.Sensor", sensor.id, sensor.name);
+  value.put("ReadingType", sensor.type);
+  value.put("ReadingUnits", sensor.unit);
+  value.put("PhysicalContext", sensor.context);
+  value.put("Reading", sensor.reading());
+  if (sensor.critical != 0) {
+    value.put("Thresholds", Value::map({{"UpperCritical", Value::map({{"Reading", threshold_of(sensor)}})}}));
   }
   value.put("Status", status_ok());
   return value;
@@ -66,19 +33,19 @@ Value thermal(const SimBmc& bmc) {
   Value value = resource_head(fmt::format("{}/Thermal", kChassis), "Thermal.v1_7_1.Thermal", "Thermal", "Thermal");
   Value temperatures = Value::list();
   Value fans = Value::list();
-  for (const SensorRule& rule : kSensors) {
-    const bool fan = rule.type == "Rotational";
-    if (!fan && rule.type != "Temperature") continue;
+  for (const SimSensor& sensor : machine_sensors(bmc)) {
+    const bool fan = sensor.type == "Rotational";
+    if (!fan && sensor.type != "Temperature") continue;
     Value& list = fan ? fans : temperatures;
     const std::size_t number = list.is_list() ? list.items().size() : 0;
     Value item = Value::map();
     item.put("@odata.id", fmt::format("{}/Thermal#/{}/{}", kChassis, fan ? "Fans" : "Temperatures", number));
     item.put("MemberId", fmt::format("{}", number));
-    item.put("Name", rule.name);
-    item.put("PhysicalContext", rule.context);
-    item.put(fan ? "Reading" : "ReadingCelsius", tenths_to_number(reading_of(bmc, rule)));
+    item.put("Name", sensor.name);
+    item.put("PhysicalContext", sensor.context);
+    item.put(fan ? "Reading" : "ReadingCelsius", sensor.reading());
     if (fan) item.put("ReadingUnits", "RPM");
-    if (rule.most != 0) item.put("UpperThresholdCritical", tenths_to_number(rule.most));
+    if (sensor.critical != 0) item.put("UpperThresholdCritical", threshold_of(sensor));
     item.put("Status", status_ok());
     list.add(std::move(item));
   }
@@ -91,23 +58,23 @@ Value power(const SimBmc& bmc) {
   Value value = resource_head(fmt::format("{}/Power", kChassis), "Power.v1_7_1.Power", "Power", "Power");
   Value voltages = Value::list();
   Value control = Value::map();
-  for (const SensorRule& rule : kSensors) {
-    if (rule.type == "Power") {
+  for (const SimSensor& sensor : machine_sensors(bmc)) {
+    if (sensor.type == "Power") {
       control.put("@odata.id", fmt::format("{}/Power#/PowerControl/0", kChassis));
       control.put("MemberId", "0");
       control.put("Name", "System Power Control");
-      control.put("PowerConsumedWatts", tenths_to_number(reading_of(bmc, rule)));
+      control.put("PowerConsumedWatts", sensor.reading());
       control.put("PowerCapacityWatts", bmc.device().power.count() / 1000);
       control.put("Status", status_ok());
     }
-    if (rule.type != "Voltage") continue;
+    if (sensor.type != "Voltage") continue;
     const std::size_t number = voltages.items().size();
     Value item = Value::map();
     item.put("@odata.id", fmt::format("{}/Power#/Voltages/{}", kChassis, number));
     item.put("MemberId", fmt::format("{}", number));
-    item.put("Name", rule.name);
-    item.put("ReadingVolts", tenths_to_number(reading_of(bmc, rule)));
-    item.put("UpperThresholdCritical", tenths_to_number(rule.most));
+    item.put("Name", sensor.name);
+    item.put("ReadingVolts", sensor.reading());
+    item.put("UpperThresholdCritical", threshold_of(sensor));
     item.put("Status", status_ok());
     voltages.add(std::move(item));
   }
@@ -170,25 +137,52 @@ std::vector<std::string> outlet_ids() {
   return ids;
 }
 
+// A GPU module, as an HGX H100 baseboard shows it.
+Value gpu_chassis(std::uint32_t gpu) {
+  const std::string id = gpu_chassis_id(gpu);
+  const std::string path = fmt::format("/redfish/v1/Chassis/{}", id);
+  Value value = resource_head(path, "Chassis.v1_22_0.Chassis", id, fmt::format("GPU_SXM_{}", gpu));
+  value.put("ChassisType", "Module");
+  value.put("Manufacturer", "weft");
+  value.put("Model", "Simulated GPU");
+  value.put("Status", status_ok());
+  value.put("Sensors", link_to(path + "/Sensors"));
+  value.put("LogServices", link_to(path + "/LogServices"));
+  value.put("Links", Value::map({{"ContainedBy", link_to(std::string(kChassis))},
+                                 {"ComputerSystems", Value::list({link_to("/redfish/v1/Systems/1")})},
+                                 {"ManagedBy", Value::list({link_to("/redfish/v1/Managers/BMC")})}}));
+  return value;
+}
+
+std::optional<Value> sensor_resource(const std::vector<SimSensor>& sensors, const SimPath& path) {
+  std::vector<std::string> ids;
+  ids.reserve(sensors.size());
+  for (const SimSensor& sensor : sensors) {
+    if (path.size() == 4 && sensor.id == path[3]) return sensor_value(sensor, path[1]);
+    ids.push_back(sensor.id);
+  }
+  if (path.size() != 3) return std::nullopt;
+  return collection(fmt::format("/redfish/v1/Chassis/{}/Sensors", path[1]), "Sensor", "Sensors", ids);
+}
+
 }  // namespace
 
 std::optional<Value> chassis_resource(const SimBmc& bmc, const SimPath& path) {
-  if (path.size() == 1) return collection("/redfish/v1/Chassis", "Chassis", "Chassis", {"1"});
+  if (path.size() == 1) {
+    std::vector<std::string> ids{"1"};
+    for (std::uint32_t gpu = 1; gpu <= bmc.device().gpus; ++gpu) ids.push_back(gpu_chassis_id(gpu));
+    return collection("/redfish/v1/Chassis", "Chassis", "Chassis", ids);
+  }
+  if (const std::optional<std::uint32_t> gpu = gpu_of_chassis(bmc, path[1])) {
+    if (path.size() == 2) return gpu_chassis(*gpu);
+    if (path[2] == "Sensors") return sensor_resource(gpu_sensors(bmc, *gpu), path);
+    return path[2] == "LogServices" ? log_resource(bmc, path) : std::nullopt;
+  }
   if (path[1] != "1" || path.size() > 4) return std::nullopt;
   if (path.size() == 2) return chassis(bmc);
   if (path[2] == "Thermal" && path.size() == 3) return thermal(bmc);
   if (path[2] == "Power" && path.size() == 3) return power(bmc);
-  if (path[2] != "Sensors") return std::nullopt;
-  if (path.size() == 4) {
-    for (const SensorRule& rule : kSensors) {
-      if (rule.id == path[3]) return sensor(bmc, rule);
-    }
-    return std::nullopt;
-  }
-  std::vector<std::string> ids;
-  ids.reserve(kSensors.size());
-  for (const SensorRule& rule : kSensors) ids.emplace_back(rule.id);
-  return collection(fmt::format("{}/Sensors", kChassis), "Sensor", "Sensors", ids);
+  return path[2] == "Sensors" ? sensor_resource(machine_sensors(bmc), path) : std::nullopt;
 }
 
 std::optional<Value> power_equipment_resource(const SimBmc& bmc, const SimPath& path) {

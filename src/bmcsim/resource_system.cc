@@ -1,4 +1,4 @@
-// Systems and their event log.
+// Systems. Their logs are in resource_log.cc.
 #include <fmt/format.h>
 
 #include <array>
@@ -12,7 +12,6 @@ namespace weft::bmcsim {
 namespace {
 
 constexpr std::string_view kSystem = "/redfish/v1/Systems/1";
-constexpr std::string_view kLog = "/redfish/v1/Systems/1/LogServices/SEL";
 
 std::string_view redfish_power(oob::PowerState state) {
   switch (state) {
@@ -84,77 +83,13 @@ Value computer_system(const SimBmc& bmc) {
   return system;
 }
 
-struct EventText {
-  std::string_view message;
-  std::string_view severity;
-  std::string_view sensor;  // SensorType of LogEntry, from IPMI 2.0 table 42-3
-  std::string_view id;
-};
-constexpr std::array<EventText, 7> kEventTexts{{
-    {"BMC started", "OK", "Management Subsystem Health", "WeftSim.1.0.Started"},
-    {"Power turned on", "OK", "System ACPI PowerState", "WeftSim.1.0.PowerOn"},
-    {"Power turned off", "OK", "System ACPI PowerState", "WeftSim.1.0.PowerOff"},
-    {"Processors were reset", "Warning", "System Boot/Restart Initiated", "WeftSim.1.0.HardReset"},
-    {"Diagnostic interrupt", "Critical", "Critical Interrupt", "WeftSim.1.0.Nmi"},
-    {"Log cleared", "OK", "Event Logging Disabled", "WeftSim.1.0.LogCleared"},
-    {"Account locked after wrong passwords", "Warning", "Session Audit", "WeftSim.1.0.LockedOut"},
-}};
-
-Value log_entry(const SimEvent& event) {
-  const EventText& text = kEventTexts[static_cast<std::size_t>(event.kind)];
-  Value entry = resource_head(fmt::format("{}/Entries/{}", kLog, event.id), "LogEntry.v1_14_0.LogEntry",
-                              fmt::format("{}", event.id), "Log Entry");
-  entry.put("EntryType", "SEL");
-  entry.put("EntryCode", "Assert");
-  entry.put("SensorType", text.sensor);
-  entry.put("Severity", text.severity);
-  entry.put("Created", format_utc(event.wall_ms));
-  entry.put("Message", text.message);
-  entry.put("MessageId", text.id);
-  return entry;
-}
-
-Value log_service(const SimBmc& bmc) {
-  Value log = resource_head(std::string(kLog), "LogService.v1_4_0.LogService", "SEL", "System Event Log");
-  log.put("LogEntryType", "SEL");
-  log.put("ServiceEnabled", true);
-  log.put("MaxNumberOfRecords", 512);
-  log.put("OverWritePolicy", "WrapsWhenFull");
-  log.put("DateTime", format_utc(bmc.world().wall_ms(bmc.now())));
-  log.put("DateTimeLocalOffset", "+00:00");
-  log.put("Status", status_ok());
-  log.put("Entries", link_to(fmt::format("{}/Entries", kLog)));
-  log.put("Actions", Value::map({{"#LogService.ClearLog",
-                                  Value::map({{"target", fmt::format("{}/Actions/LogService.ClearLog", kLog)}})}}));
-  return log;
-}
-
-// Entries are included in full in their collection.
-Value log_entries(const SimBmc& bmc) {
-  Value list = collection(fmt::format("{}/Entries", kLog), "LogEntry", "Log Entries", {});
-  Value members = Value::list();
-  for (const SimEvent& event : bmc.events()) members.add(log_entry(event));
-  list.set("Members@odata.count", bmc.events().size());
-  list.set("Members", std::move(members));
-  return list;
-}
-
 }  // namespace
 
 std::optional<Value> system_resource(const SimBmc& bmc, const SimPath& path) {
   if (path.size() == 1) return collection("/redfish/v1/Systems", "ComputerSystem", "Computer Systems", {"1"});
   if (path[1] != "1") return std::nullopt;
   if (path.size() == 2) return computer_system(bmc);
-  if (path[2] != "LogServices") return std::nullopt;
-  if (path.size() == 3) return collection(fmt::format("{}/LogServices", kSystem), "LogService", "Logs", {"SEL"});
-  if (path[3] != "SEL") return std::nullopt;
-  if (path.size() == 4) return log_service(bmc);
-  if (path[4] != "Entries" || path.size() > 6) return std::nullopt;
-  if (path.size() == 5) return log_entries(bmc);
-  for (const SimEvent& event : bmc.events()) {
-    if (number_in_path(path[5]) == event.id) return log_entry(event);
-  }
-  return std::nullopt;
+  return path[2] == "LogServices" ? log_resource(bmc, path) : std::nullopt;
 }
 
 }  // namespace weft::bmcsim

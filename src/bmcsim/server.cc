@@ -74,6 +74,11 @@ Status SimServer::open(std::uint16_t port) {
 }
 
 void SimServer::stop() {
+  stopping_ = true;
+  wake();
+}
+
+void SimServer::wake() {
   const std::uint64_t one = 1;
   (void)!::write(wake_, &one, sizeof one);
 }
@@ -103,13 +108,14 @@ void SimServer::serve() {
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, &before);
   std::array<epoll_event, kMaxEvents> events{};
-  for (bool stopped = false; !stopped;) {
+  while (!stopping_) {
     const int count = ::epoll_wait(epoll_, events.data(), kMaxEvents, next_wait(clock_.now()));
     const std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
       const int descriptor = socket_in(event.data.u64);
-      if (descriptor == wake_) stopped = true;
+      std::uint64_t calls = 0;
+      if (descriptor == wake_) (void)!::read(wake_, &calls, sizeof calls);
       if (descriptor == listener_.descriptor()) take_callers();
       const auto found = connections_.find(descriptor);
       // The descriptor of a closed connection may already be reused.
@@ -127,9 +133,13 @@ void SimServer::serve() {
       }
     }
     fire_timers(clock_.now());
+    serve_pending_streams();
   }
   const std::lock_guard lock(mutex_);
-  while (!connections_.empty()) close(*connections_.begin()->second);
+  while (!connections_.empty()) {
+    Connection& connection = *connections_.begin()->second;
+    connection.phase == Phase::streaming ? end_stream(connection) : close(connection);
+  }
   timespec at_once{};
   sigtimedwait(&pipe, nullptr, &at_once);  // consumes a pending signal, so it is not delivered when unblocked
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -160,6 +170,7 @@ void SimServer::fire_timers(Duration now) {
     const auto found = connections_.find(timer.socket);
     if (found == connections_.end() || found->second->serial != timer.serial) continue;
     Connection& connection = *found->second;
+    if (connection.phase == Phase::streaming && timer.when != connection.due) continue;  // there is a later one
     if (connection.phase == Phase::thinking && (now < connection.due || answer(connection) == Moved::gone)) continue;
     drive(connection);
   }
@@ -241,6 +252,7 @@ void SimServer::watch(Connection& connection, std::uint32_t events) {
 
 void SimServer::close(Connection& connection, bool reset) {
   if (connection.in_flight) --bmc_of(connection).counters.in_flight;
+  if (connection.stream) forget_stream(connection);
   if (connection.ssl != nullptr) {
     // Only an established connection sends close_notify; an earlier error leaves entries in OpenSSL's error queue.
     const bool said = connection.phase == Phase::handshake || connection.phase == Phase::draining;
@@ -257,7 +269,8 @@ void SimServer::close(Connection& connection, bool reset) {
 }
 
 void SimServer::drive(Connection& connection) {
-  connection.last_active = clock_.now();
+  // A stream is active while its client reads.
+  if (connection.phase != Phase::streaming) connection.last_active = clock_.now();
   for (int step = 0; step < kMaxSteps; ++step) {
     Moved moved = Moved::waits;
     if (connection.phase == Phase::handshake) {
@@ -266,6 +279,8 @@ void SimServer::drive(Connection& connection) {
       moved = read(connection);
     } else if (connection.phase == Phase::writing) {
       moved = write(connection);
+    } else if (connection.phase == Phase::streaming) {
+      moved = stream(connection);
     } else if (connection.phase == Phase::draining) {
       moved = drain(connection);
     }
@@ -393,6 +408,7 @@ SimServer::Moved SimServer::answer(Connection& connection) {
   bmc.advance(now);
   const SimHttpRequest& request = connection.reader.request();
   const SimReply reply = sim_answer(bmc, request);
+  if (reply.stream) return begin_stream(connection, reply);
   const bool has_body = request.method != HttpMethod::head;
   connection.shape = reply.shape;
   connection.close_after = !request.keep_alive || reply.shape == ReplyShape::truncated;

@@ -1,10 +1,12 @@
-// The connections of all simulated BMCs, in one thread: epoll, TLS, HTTP, and a timer queue for due responses. Slow
-// BMCs cost nothing while they wait.
+// The connections of all simulated BMCs, in one thread: epoll, TLS, HTTP, event streams, and a timer queue for due
+// responses. Slow BMCs cost nothing while they wait.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <queue>
 #include <string>
 #include <unordered_map>
@@ -32,10 +34,11 @@ class SimServer {
   [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
   void serve();           // until stop()
   void stop();            // from any thread
+  void wake();            // from any thread: the state of a BMC was changed by other means than a request
   void faults_changed();  // with the mutex held
 
  private:
-  enum class Phase : std::uint8_t { handshake, reading, thinking, writing, draining, mute };
+  enum class Phase : std::uint8_t { handshake, reading, thinking, writing, streaming, draining, mute };
   struct Connection {
     int socket = -1;
     std::uint32_t bmc = 0;
@@ -52,8 +55,13 @@ class SimServer {
     std::string out;
     std::size_t sent = 0;
 
+    // Of Phase::streaming.
+    std::optional<SimEventStream> stream;
+    bool chunked = false;
+    Duration comment_due;  // when a comment keeps the connection alive
+
     Duration last_active;
-    Duration due;  // when a thinking connection responds, or a draining one is closed
+    Duration due;  // when a thinking connection responds, a draining one is closed, a streaming one has more
   };
   struct Timer {
     Duration when;
@@ -76,6 +84,15 @@ class SimServer {
   Moved write_strange(Connection& connection);
   Moved answered(Connection& connection);
   Moved drain(Connection& connection);
+  // server_stream.cc
+  Moved begin_stream(Connection& connection, const SimReply& reply);
+  Moved stream(Connection& connection);
+  Moved send_events(Connection& connection);
+  bool ignore_input(Connection& connection);
+  void plan_stream(Connection& connection);
+  void end_stream(Connection& connection);  // with the last chunk
+  void forget_stream(const Connection& connection);
+  void serve_pending_streams();
   // Bytes moved, 0 if it would block (the events are set), -1 if the connection is closed.
   int receive(Connection& connection, char* into, int most);
   int send(Connection& connection, const char* from, std::size_t size);
@@ -98,6 +115,8 @@ class SimServer {
   std::vector<std::uint32_t> by_offset_;
   std::unordered_map<int, std::unique_ptr<Connection>> connections_;  // by socket
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  std::unordered_map<std::uint32_t, std::vector<int>> streams_;  // sockets by BMC
+  std::atomic<bool> stopping_{false};
   std::uint64_t next_serial_ = 1;
   Duration next_sweep_;
 };

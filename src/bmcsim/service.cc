@@ -72,7 +72,7 @@ Privilege needed(HttpMethod method, const SimPath& path, const Caller& caller) {
     const bool own = path.size() == 3 && number_in_path(path[2]) == caller.session;
     return own ? Privilege::configure_self : Privilege::configure_manager;
   }
-  if (first == "Managers" || first == "UpdateService") return Privilege::configure_manager;
+  if (first == "Managers" || first == "UpdateService" || first == "EventService") return Privilege::configure_manager;
   if (first == "Systems" && path.size() > 2 && path[2] == "LogServices") return Privilege::configure_manager;
   return Privilege::configure_components;
 }
@@ -254,9 +254,9 @@ bool before_password_change(const Caller& caller, HttpMethod method, const SimPa
   return (own_account && method != HttpMethod::remove) || own_session;
 }
 
-SimReply not_allowed(std::string_view allowed) {
-  SimReply reply =
-      sim_error(405, {{.id = "OperationNotAllowed", .text = "The HTTP method is not allowed on this resource."}});
+SimReply not_allowed(std::string_view allowed,
+                     std::string_view why = "The HTTP method is not allowed on this resource.") {
+  SimReply reply = sim_error(405, {{.id = "OperationNotAllowed", .text = std::string(why)}});
   reply.header("Allow", std::string(allowed));
   return reply;
 }
@@ -280,6 +280,40 @@ SimReply change(SimBmc& bmc, const SimPath& path, const SimHttpRequest& request)
   return request.method == HttpMethod::patch ? sim_patch(bmc, path, request) : sim_delete(bmc, path);
 }
 
+// "EventFormatType eq Event", with or without quotes (OData 4.01, section 5.1.1.6.1, has them).
+bool asks_for_events(std::string_view filter) {
+  constexpr std::string_view kProperty = "EventFormatType eq ";
+  if (!filter.starts_with(kProperty)) return false;
+  filter.remove_prefix(kProperty.size());
+  return filter == "Event" || filter == "'Event'";
+}
+
+SimReply open_event_stream(SimBmc& bmc, const SimHttpRequest& request, const Caller& caller) {
+  if (request.method != HttpMethod::get) return not_allowed("GET");
+  for (const auto& [name, value] : query_parameters(request.query)) {
+    if (name == "$filter" && asks_for_events(value)) continue;
+    if (name == "$filter") {
+      return sim_error(400, {{.id = "QueryParameterValueFormatError",
+                              .text = "The value for the parameter $filter is of a different format than the parameter "
+                                      "can accept: it is EventFormatType eq Event.",
+                              .arguments = {"", "$filter"}}});
+    }
+    if (name.starts_with('$')) {
+      return sim_error(501, {{.id = "QueryNotSupported", .text = "Querying is not supported by the implementation."}});
+    }
+  }
+  const std::uint32_t subscription = bmc.subscribe(caller.session);
+  if (subscription == 0) {
+    return sim_error(503, {{.id = "EventSubscriptionLimitExceeded",
+                            .text = "The event subscription failed due to the number of simultaneous subscriptions "
+                                    "exceeding the limit of the implementation."}});
+  }
+  SimReply reply;
+  reply.content_type = "text/event-stream";
+  reply.stream.emplace(bmc, subscription, request.header("last-event-id"));
+  return reply;
+}
+
 SimReply authorized(SimBmc& bmc, const SimPath& path, const SimHttpRequest& request) {
   const std::optional<Caller> caller = caller_of(bmc, request);
   if (!caller || bmc.has(FaultKind::unauthorized_always)) {
@@ -291,6 +325,7 @@ SimReply authorized(SimBmc& bmc, const SimPath& path, const SimHttpRequest& requ
   if (caller->account.must_change && !before_password_change(*caller, request.method, path)) {
     return password_first(caller->account);
   }
+  if (is_event_stream_path(bmc, path)) return open_event_stream(bmc, request, *caller);
   std::optional<Value> resource = sim_resource(bmc, path);
   if (!resource && !is_action(bmc, path)) {
     return sim_error(404, {{.id = "ResourceMissingAtURI",
@@ -304,7 +339,11 @@ SimReply authorized(SimBmc& bmc, const SimPath& path, const SimHttpRequest& requ
     reply.header("Allow", std::string(allowed));
     return reply;
   }
-  if (!takes(allowed, request.method)) return not_allowed(allowed);
+  if (!takes(allowed, request.method)) {
+    const bool is_push = request.method == HttpMethod::post && path.size() == 2 && path[0] == "EventService";
+    return is_push ? not_allowed(allowed, "Events are not sent to a destination: use the ServerSentEventUri.")
+                   : not_allowed(allowed);
+  }
   if (!may(caller->account.role, needed(request.method, path, *caller))) {
     return sim_error(403,
                      {{.id = "InsufficientPrivilege", .text = "The account's role does not allow this operation."}});
@@ -347,6 +386,7 @@ std::string elsewhere(const SimBmc& bmc, std::string_view path) {
 // Faults that corrupt a correct response.
 void spoil(const SimBmc& bmc, const SimPath& path, SimReply& reply) {
   if (strikes(bmc, FaultKind::wrong_content_type, path)) reply.content_type = "text/html";
+  if (reply.stream) return;
   if (strikes(bmc, FaultKind::malformed, path) && !reply.body.empty()) {
     reply.body = reply.body.substr(0, reply.body.size() / 2) + "\x01}{";
   }
@@ -405,8 +445,9 @@ std::string to_wire(const SimReply& reply, bool body, bool keep_alive, std::int6
   if (!keep_alive) text += "Connection: close\r\n";
   const bool bodiless = reply.status == 204 || reply.status == 304;
   if (!bodiless) {
-    if (!reply.body.empty()) text += fmt::format("Content-Type: {}\r\n", reply.content_type);
-    text += fmt::format("Content-Length: {}\r\n", reply.body.size());
+    if (!reply.body.empty() || reply.stream) text += fmt::format("Content-Type: {}\r\n", reply.content_type);
+    if (!reply.stream) text += fmt::format("Content-Length: {}\r\n", reply.body.size());
+    if (reply.stream && keep_alive) text += "Transfer-Encoding: chunked\r\n";
   }
   text += "\r\n";
   if (body && !bodiless) text += reply.body;

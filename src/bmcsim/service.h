@@ -11,6 +11,7 @@
 
 #include "base/value.h"
 #include "bmcsim/bmc.h"
+#include "bmcsim/event_stream.h"
 #include "bmcsim/http.h"
 
 namespace weft::bmcsim {
@@ -24,15 +25,18 @@ struct SimReply {
   std::string content_type = "application/json;charset=utf-8";
   std::vector<std::pair<std::string, std::string>> headers;
   ReplyShape shape = ReplyShape::whole;
+  std::optional<SimEventStream> stream{};  // its events follow the headers, without end
 
   void header(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
 };
 
-// The BMC must already be advanced to the current time.
+// The BMC must already be advanced to the current time. A stream in the response has a subscription of the BMC, which
+// the caller ends with SimBmc::unsubscribe.
 [[nodiscard]] SimReply sim_answer(SimBmc& bmc, const SimHttpRequest& request);
 // The response to an invalid request.
 [[nodiscard]] SimReply sim_bad_request(int status);
-// Status line, headers and body, as sent on the wire. `body`: false for a response to HEAD.
+// Status line, headers and body, as sent on the wire. `body`: false for a response to HEAD. A stream is chunked if the
+// connection is kept alive.
 [[nodiscard]] std::string to_wire(const SimReply& reply, bool body, bool keep_alive, std::int64_t wall_ms);
 
 // A message of the Base registry (DSP0268), with its arguments.

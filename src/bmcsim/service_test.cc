@@ -1,5 +1,6 @@
 #include "bmcsim/service.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ std::string header_of(const SimReply& reply, std::string_view name) {
 class SimServiceTest : public testing::Test {
  protected:
   SimServiceTest() {
-    world_.devices = {{.name = "train001"}, {.name = "r1-pdu1", .offset = 1, .kind = SimKind::pdu}};
+    world_.devices = {{.name = "train001", .gpus = 2}, {.name = "r1-pdu1", .offset = 1, .kind = SimKind::pdu}};
     world_.wall_start_ms = oob::ManualClock::kStartMs;
     world_.password = world_.digest_of("secret-word");
     world_.factory_password = world_.digest_of("admin");
@@ -99,7 +100,7 @@ TEST_F(SimServiceTest, EveryLinkResolves) {
       EXPECT_THAT(sim_metadata(), HasSubstr("Namespace=\"" + type.substr(0, type.rfind('.')) + "\""));
       collect(json);
     }
-    EXPECT_GT(seen.size(), device_ == 0 ? 35U : 60U);
+    EXPECT_GT(seen.size(), device_ == 0 ? 55U : 65U);
   }
 }
 
@@ -334,6 +335,83 @@ TEST_F(SimServiceTest, OutletsOfAPdu) {
   EXPECT_EQ(post(outlet + "/Actions/Outlet.PowerControl", R"({"PowerState":"Off"})").status, 204);
   EXPECT_EQ(get(outlet)["PowerState"], "Off");
   EXPECT_EQ(post("/redfish/v1/PowerEquipment/RackPDUs/1/Outlets/25/Actions/Outlet.PowerControl", "{}").status, 404);
+}
+
+// What `weft oob sensors` reads and what the reports have is the same at every moment.
+TEST_F(SimServiceTest, MetricsAreTheReadingsOfSensors) {
+  for (const char* kind : {"On", "ForceOff"}) {
+    post(reset_, fmt::format(R"({{"ResetType":"{}"}})", kind));
+    clock_.sleep(milliseconds(10'000));
+    std::size_t count = 0;
+    const Json reports = get("/redfish/v1/TelemetryService/MetricReports");
+    for (const Json& link : reports["Members"]) {
+      const Json report = get(link["@odata.id"]);
+      for (const Json& metric : report["MetricValues"]) {
+        const Json sensor = get(metric["MetricProperty"]);
+        EXPECT_EQ(metric["MetricValue"], fmt::format("{:.1f}", sensor["Reading"].get<double>())) << sensor;
+        ++count;
+      }
+    }
+    EXPECT_EQ(count, 12U);  // eight of the machine, two of each GPU
+  }
+  EXPECT_EQ(get("/redfish/v1/Chassis/HGX_GPU_SXM_2/Sensors/HGX_GPU_SXM_2_Power_0")["Reading"].get<double>(), 0);
+  EXPECT_EQ(get("/redfish/v1/TelemetryService/MetricReportDefinitions/HGX_PlatformEnvironmentMetrics_0")["MetricReport"]
+                                                                                                        ["@odata.id"],
+            "/redfish/v1/TelemetryService/MetricReports/HGX_PlatformEnvironmentMetrics_0");
+  device_ = 1;  // a PDU has no GPUs
+  EXPECT_EQ(get("/redfish/v1/TelemetryService/MetricReports")["Members"].size(), 1U);
+  EXPECT_EQ(ask(HttpMethod::get, "/redfish/v1/Chassis/HGX_GPU_SXM_1").status, 404);
+}
+
+TEST_F(SimServiceTest, XidsAreInTheLogOfTheirGpu) {
+  const std::string log = "/redfish/v1/Chassis/HGX_GPU_SXM_2/LogServices/XID";
+  EXPECT_EQ(get(log + "/Entries")["Members"].size(), 0U);
+  ill(FaultKind::xid, to_argument({.gpu = 2, .code = 48}));
+  const Json entry = get(log + "/Entries")["Members"][0];
+  EXPECT_THAT(entry["Message"].get<std::string>(), HasSubstr("GPU_SXM_2 Driver Event Message"));
+  EXPECT_THAT(entry["Message"].get<std::string>(), HasSubstr("XID 48'"));
+  EXPECT_EQ(entry["MessageId"], "ResourceEvent.1.0.ResourceErrorsDetected");
+  EXPECT_EQ(get(entry["@odata.id"])["Severity"], "Critical");
+  EXPECT_EQ(get("/redfish/v1/Chassis/HGX_GPU_SXM_1/LogServices/XID/Entries")["Members"].size(), 0U);
+  // The event log of the system is another one, and to clear it leaves the XIDs.
+  EXPECT_EQ(get("/redfish/v1/Systems/1/LogServices/SEL/Entries")["Members"].size(), 1U);
+  EXPECT_EQ(post("/redfish/v1/Systems/1/LogServices/SEL/Actions/LogService.ClearLog", "").status, 204);
+  EXPECT_EQ(get(log + "/Entries")["Members"].size(), 1U);
+  EXPECT_EQ(post(log + "/Actions/LogService.ClearLog", "").status, 404);
+  EXPECT_EQ(ask(HttpMethod::get, "/redfish/v1/Chassis/HGX_GPU_SXM_3").status, 404);
+  EXPECT_EQ(ask(HttpMethod::get, "/redfish/v1/Chassis/HGX_GPU_SXM_02").status, 404);
+  EXPECT_EQ(patch("/redfish/v1/Chassis/HGX_GPU_SXM_2", R"({"AssetTag":"x"})").status, 405);
+}
+
+TEST_F(SimServiceTest, EventStreamsAreSubscriptions) {
+  const std::string service = "/redfish/v1/EventService";
+  EXPECT_EQ(get(service)["ServerSentEventUri"], service + "/SSE");
+  EXPECT_EQ(get(service)["SSEFilterPropertiesSupported"]["EventFormatType"], true);
+  const SimReply stream = ask(HttpMethod::get, service + "/SSE");
+  ASSERT_TRUE(stream.stream.has_value());
+  EXPECT_EQ(stream.content_type, "text/event-stream");
+  EXPECT_THAT(to_wire(stream, true, true, 0), HasSubstr("\r\nTransfer-Encoding: chunked\r\n"));
+  EXPECT_EQ(get(service + "/Subscriptions/1")["SubscriptionType"], "SSE");
+  EXPECT_EQ(ask(HttpMethod::remove, service + "/Subscriptions/1").status, 204);
+  EXPECT_TRUE(stream.stream->is_over(bmcs_[0]));
+  const SimReply push = post(service + "/Subscriptions", R"({"Destination":"https://127.0.0.1/"})");
+  EXPECT_EQ(push.status, 405);
+  EXPECT_THAT(push.body, HasSubstr("ServerSentEventUri"));
+  for (const char* good :
+       {"?$filter=EventFormatType%20eq%20Event", "?$filter=EventFormatType%20eq%20'Event'", "?x=1"}) {
+    EXPECT_EQ(ask(HttpMethod::get, service + "/SSE" + good).status, 200) << good;
+  }
+  for (const char* bad : {"?$filter=", "?$filter=EventFormatType%20eq%20MetricReport", "?$filter=MessageId%20eq%20x",
+                          "?$filter=EventFormatType%20eq%20Event%20or%20MessageId%20eq%20x"}) {
+    EXPECT_EQ(ask(HttpMethod::get, service + "/SSE" + bad).status, 400) << bad;
+  }
+  EXPECT_EQ(ask(HttpMethod::get, service + "/SSE?$expand=.").status, 501);
+  ill(FaultKind::no_events);
+  EXPECT_EQ(ask(HttpMethod::get, service).status, 404);
+  EXPECT_EQ(ask(HttpMethod::get, service + "/SSE").status, 404);
+  EXPECT_FALSE(get("/redfish/v1/").contains("EventService"));
+  basic_ = false;
+  EXPECT_EQ(ask(HttpMethod::get, service + "/SSE").status, 401);
 }
 
 TEST_F(SimServiceTest, NamesAreStableAndDiffer) {

@@ -169,6 +169,7 @@ const SimTask& SimBmc::begin_flash(const SimFlashOrder& order) {
   flash.restarts = !order.bios && !order.on_reset && !task.endless && !has(FaultKind::update_fails);
   writable_extras().flash = flash;
   tasks_.push_back(task);
+  wake_streams();
   return tasks_.back();
 }
 
@@ -181,11 +182,14 @@ void SimBmc::end_flash() {
     for (SimTask& task : tasks_) task.failed = task.failed || task.id == flash.task;
     const bool half = faults().argument(FaultKind::update_fails) == kFlashHalf;
     if (half) (flash.order.bios ? firmware.bios_broken : firmware.bmc_broken) = true;
+    add_event(SimEventKind::update_failed, flash.order.bios ? 1 : 0);
     return;
   }
   if (flash.restarts) {
     std::vector<SimSession>().swap(sessions_);
     if (has(FaultKind::update_task_lost)) std::vector<SimTask>().swap(tasks_);
+    wake_streams();
+    if (feed_) feed_->clear();
     add_event(SimEventKind::started);
   }
   if (has(FaultKind::update_unchanged)) return;
@@ -202,6 +206,7 @@ void SimBmc::apply_flash() {
   SimFirmware& firmware = extras_->firmware;
   (order.bios ? firmware.bios : firmware.bmc) = order.version;
   (order.bios ? firmware.bios_broken : firmware.bmc_broken) = false;
+  add_event(SimEventKind::update_done, order.bios ? 1 : 0);
   extras_->flash->staged = false;
   for (SimTask& task : tasks_) {
     if (task.id == extras_->flash->task) task.waits = false;

@@ -1,15 +1,17 @@
 // Bytes as requests from a client to a simulated BMC: parsed whole and byte by byte with the same result, within
 // bounds; every request gets a response, with and without authentication, and every response with a JSON type is JSON.
-// The first byte selects a fault.
+// A stream of events is read after each request, and what it sends is well-formed. The first byte selects a fault.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "bmcsim/event_stream.h"
 #include "bmcsim/http.h"
 #include "bmcsim/service.h"
 
@@ -39,10 +41,24 @@ Outcome read(std::string_view bytes, std::size_t step) {
   return outcome;
 }
 
+// Until the stream has no more.
+void read_stream(bmcsim::SimEventStream& stream, const bmcsim::SimBmc& bmc) {
+  std::size_t count = 0;
+  for (std::string text = stream.next(bmc); !text.empty(); text = stream.next(bmc)) {
+    CHECK(++count <= bmcsim::kMaxBufferedEvents + 1, "no more than is buffered");
+    const std::size_t data = text.find("\ndata: ");
+    CHECK(text.starts_with("id: ") && data != std::string::npos && text.ends_with("\n\n"), "an event");
+    CHECK(nlohmann::json::accept(text.substr(data + 7, text.find("\n\n") - data - 7)), "JSON");
+  }
+}
+
 void answer(const std::vector<bmcsim::SimHttpRequest>& requests, std::uint8_t choice, bool said) {
   static const bmcsim::HttpLimits limits;
   bmcsim::SimWorld world;
-  world.devices = {{.name = "train001", .kind = choice % 2 == 0 ? bmcsim::SimKind::server : bmcsim::SimKind::pdu}};
+  const bool is_server = choice % 2 == 0;
+  world.devices = {{.name = "train001",
+                    .kind = is_server ? bmcsim::SimKind::server : bmcsim::SimKind::pdu,
+                    .gpus = is_server ? 8U : 0U}};
   world.password = world.digest_of("secret-word");
   bmcsim::SimBmc bmc(world, 0, Duration());
   bmcsim::FaultSet faults;
@@ -50,6 +66,7 @@ void answer(const std::vector<bmcsim::SimHttpRequest>& requests, std::uint8_t ch
   if (choice < bmcsim::kFaultKinds) faults.add(rule.kind, rule.fallback);
   bmc.set_faults(faults);
   Duration now;
+  std::optional<bmcsim::SimEventStream> stream;
   for (bmcsim::SimHttpRequest request : requests) {
     CHECK(request.body.size() <= limits.body_bytes && request.headers.size() <= limits.headers, "within bounds");
     // Requests without credentials get valid ones, or nothing behind the login would be reached.
@@ -59,6 +76,8 @@ void answer(const std::vector<bmcsim::SimHttpRequest>& requests, std::uint8_t ch
     now += milliseconds(50);
     bmc.advance(now);
     const bmcsim::SimReply reply = bmcsim::sim_answer(bmc, request);
+    if (reply.stream) stream = reply.stream;
+    if (stream) read_stream(*stream, bmc);
     CHECK(reply.status >= 200 && reply.status < 600, "a status");
     CHECK(bmcsim::to_wire(reply, true, true, 0).starts_with("HTTP/1.1 "), "an answer");
     CHECK(said || reply.body.find("secret-word") == std::string::npos, "a password that nobody said stays unsaid");

@@ -45,6 +45,12 @@ struct Argument {
   std::vector<std::string> replaced_by{};  // ...and none of these options, which replace it
 };
 
+// A list in help, after the options: terms that a value of an option consists of.
+struct TermList {
+  std::string title{};
+  std::vector<Choice> entries{};
+};
+
 struct Example {
   std::string line{};
   std::string meaning{};
@@ -58,6 +64,7 @@ struct Command {
   std::vector<Example> examples{};
   std::vector<Argument> arguments{};
   std::vector<Option> options{};  // without the global ones
+  std::vector<TermList> lists{};
   Exit (*run)(Context&) = nullptr;
   Exit (*run_on_server)(Context&) = nullptr;  // with --server, --context or --socket; null: `run` does both
   bool group_default = false;                 // runs when only the group's name is given

@@ -140,6 +140,7 @@ std::string command_help(const Command& command, std::size_t width) {
   for (const OptionSection& section : sections_of(command.options)) {
     append_section(out, section.title, option_entries(section.options), width);
   }
+  for (const TermList& list : command.lists) append_section(out, list.title, list.entries, width);
   append_section(out, "Options of every command", option_entries(global_options()), width);
   return out;
 }

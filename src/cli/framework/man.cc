@@ -116,6 +116,8 @@ std::string command_man_page(const Command& command) {
   for (const std::string& paragraph : command.description) out += ".PP\n" + roff_prose(paragraph) + "\n";
   append_arguments(out, command);
   append_options(out, command);
+  for (const TermList& list : command.lists)
+    out += fmt::format(".SH \"{}\"\n{}", roff(to_upper(list.title)), roff_entries(list.entries));
   out += ".SH \"EXIT STATUS\"\n0 on success; see \\fBweft\\fR(1) for the others.\n";
   if (!command.examples.empty()) out += ".SH EXAMPLES\n";
   append_examples(out, command.examples);

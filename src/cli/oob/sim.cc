@@ -1,15 +1,21 @@
 // weft oob sim: simulated BMCs of a cluster, for drills and for developing Redfish clients.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <limits>
 
 #include "base/file.h"
+#include "base/file_descriptor.h"
 #include "base/quoting.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "bmcsim/fleet.h"
 #include "cli/framework/option_reader.h"
@@ -118,6 +124,11 @@ bool read_faults(Context& context, SimRequest& request, Exit& code) {
   return true;
 }
 
+// Not more than the simulation numbers.
+std::uint32_t gpus_of(const model::Cluster& cluster, model::DeviceId device) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(*cluster.server_of(device).gpus, 0, 255));
+}
+
 // All devices of HOSTS, or all devices without it. Empty after an error was reported.
 std::vector<SimDevice> open_devices(Context& context) {
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(context.arguments().word(0));
@@ -138,6 +149,8 @@ std::vector<SimDevice> open_devices(Context& context) {
     if (target.role == oob::Role::network_switch) kind = SimKind::network_switch;
     if (target.role == oob::Role::pdu) kind = SimKind::pdu;
     devices.push_back({target.name, i, kind, target.power.count() > 0 ? target.power : watts(100)});
+    if (kind == SimKind::server && target.device != model::kNone<model::DeviceId>)
+      devices.back().gpus = gpus_of(*loaded->cluster, target.device);
   }
   return devices;
 }
@@ -181,6 +194,32 @@ std::string endpoints_text(const SimFleet& fleet, const std::string& ca) {
     i = end;
   }
   return text;
+}
+
+// Held until the simulator ends: another one would replace the files that clients of this one use.
+Result<FileDescriptor> lock_folder(const std::string& folder) {
+  const std::string path = (std::filesystem::path(folder) / "sim.lock").string();
+  FileDescriptor file = open_descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+  if (!file.ok()) return file_error(errno, "open", path);
+  int locked = 0;
+  do {
+    locked = ::flock(file.get(), LOCK_EX | LOCK_NB);
+  } while (locked != 0 && errno == EINTR);
+  if (locked != 0 && errno != EWOULDBLOCK) return file_error(errno, "lock", path);
+  if (locked != 0) {
+    const Result<std::string> holder = read_file(path, 64);
+    const std::string_view id = holder.ok() ? trim(*holder, "\n") : std::string_view();
+    const bool is_known = !id.empty() && std::all_of(id.begin(), id.end(), is_digit);
+    return Error{ErrorCode::conflict,
+                 fmt::format("another `weft oob sim`{} is using this folder; stop it{}, or give another folder with "
+                             "--dir",
+                             is_known ? fmt::format(" (process {})", id) : "",
+                             is_known ? fmt::format(" with `kill {}`", id) : ""),
+                 folder};
+  }
+  // Only for that message.
+  if (::ftruncate(file.get(), 0) == 0) (void)write_all(file.get(), fmt::format("{}\n", ::getpid()));
+  return file;
 }
 
 Status write_files(const SimRequest& request, const SimFleet& fleet) {
@@ -259,6 +298,9 @@ Exit run_sim(Context& context) {
   std::error_code problem;
   if (!request.folder.empty()) std::filesystem::create_directories(request.folder, problem);
   if (problem) return context.failed({ErrorCode::unavailable, problem.message(), request.folder});
+  Result<FileDescriptor> lock = FileDescriptor();
+  if (!request.folder.empty()) lock = lock_folder(request.folder);
+  if (!lock.ok()) return context.failed(lock.error());
   raise_descriptors();
   Result<std::unique_ptr<SimFleet>> fleet = SimFleet::make(std::move(devices), request.options);
   if (!fleet.ok()) return context.failed(fleet.error());
@@ -328,7 +370,7 @@ std::vector<Option> sim_options() {
           {.name = "seed", .value = "N", .help = "seed of all random choices", .fallback = "1", .section = section},
           {.name = "fault",
            .value = "HOSTS=KIND[:ARG]",
-           .help = "fault to inject on these hosts",
+           .help = "fault to inject on these hosts; see Faults",
            .repeatable = true,
            .section = section},
           {.name = "faults", .value = "FILE", .help = "faults as a YAML file", .hint = Hint::file, .section = section},
@@ -342,23 +384,29 @@ Command oob_sim_command() {
   command.name = "oob sim";
   command.summary = "Simulate the BMCs of a cluster: Redfish with faults";
   command.usage = "CLUSTER [HOSTS] --dir DIR [OPTIONS]";
-  std::string kinds;
+  TermList faults{.title = "Faults"};
   for (const bmcsim::FaultRule& rule : bmcsim::fault_rules()) {
-    kinds +=
-        fmt::format("{}{}{} ({})", kinds.empty() ? "" : ", ", rule.name,
-                    rule.argument == bmcsim::FaultArgument::none ? "" : fmt::format(":{}", rule.key), rule.meaning);
+    faults.entries.push_back({bmcsim::fault_heading(rule), bmcsim::fault_text(rule)});
   }
+  command.lists = {std::move(faults)};
   command.description = {
       "Each device of the cluster's out-of-band network gets a Redfish service on its own loopback address, all in one "
-      "process, with realistic power timing, sessions, accounts, sensors and logs. The n-th device of the inventory "
-      "has the n-th address starting at --base. Stops on SIGINT or SIGTERM.",
+      "process, with realistic power timing, sessions, accounts, sensors, telemetry, logs and an event stream. The "
+      "n-th "
+      "device of the inventory has the n-th address starting at --base.",
+      "The simulator runs until it is stopped: with Ctrl-C, or in the background with `kill` and its process or job "
+      "number (SIGTERM).",
       "The folder of --dir contains what the other `weft oob` commands need to connect: --endpoints DIR/endpoints.yaml "
-      "--credentials file:DIR/credentials.yaml.",
-      "Faults: " + kinds + "."};
-  command.examples = {{"weft oob sim pod32.yaml --dir sim", "All BMCs, without faults"},
-                      {"weft oob sim pod32.yaml --dir sim --latency 200ms --fault 'train[001-004]=silent_accept:2' "
-                       "--fault fe-leaf001a=dead",
-                       "Slow BMCs, some that ignore commands, and a dead one"}};
+      "--credentials file:DIR/credentials.yaml. Only one simulator may use a folder at a time.",
+      "A fault is written KIND or KIND:ARG; in a file of --faults, ARG has a key, the name below in lower case: "
+      "`train001: "
+      "{kind: slow, time: 5s}`."};
+  command.examples = {
+      {"weft oob sim pod32.yaml --dir sim", "All BMCs, without faults"},
+      {"weft oob sim pod32.yaml --dir sim --latency 200ms --fault 'train[001-004]=silent_accept:2' "
+       "--fault fe-leaf001a=dead",
+       "Slow BMCs, some that ignore commands, and a dead one"},
+      {"weft oob sim pod32.yaml --dir sim --fault train005=xid:3:79", "GPU 3 of a machine has fallen off the bus"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = sim_options();
   command.run = run_sim;

@@ -1,4 +1,4 @@
-// weft oob trust: show the certificates of BMCs, and accept those that no certificate authority proves.
+// weft oob trust: show the certificates of BMCs, and accept those not signed by a certificate authority.
 #include <fmt/format.h>
 
 #include <algorithm>
