@@ -2,9 +2,8 @@
 """scripts/reference.py [--check] [WEFT]: writes docs/reference/*.md and README.md's list of commands from the executable.
 
 The pages on files come from `weft schema`. Defaults are not part of a JSON Schema: they come from `weft show effective`,
-which marks them. The page on commands, and the tables between the two markers in README.md, come from `weft help`; a
-command that no group of GROUPS names is an error. With --check nothing is written; the exit code is 1 when a file is out
-of date.
+which marks them. The page on commands, and the tables between the two markers in README.md, come from `weft help`, with
+its sections. With --check nothing is written; the exit code is 1 when a file is out of date.
 """
 import json
 import pathlib
@@ -16,19 +15,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MADE = "<!-- Made by scripts/reference.py from `weft schema`. Do not edit. -->\n"
 FABRICS = ("backend", "storage", "frontend")
 
-# Groups of commands, by their first words; within a group the order is that of `weft help`.
-GROUPS = {
-    "Design": ("init", "design", "fmt", "show", "describe", "find", "checklist"),
-    "Check": ("check", "rules", "explain", "trace", "failures", "discover"),
-    "Render": ("render", "diff"),
-    "Simulate": ("sim",),
-    "Schedule": ("sched",),
-    "Operate": ("serve", "status", "job", "pipeline", "namespace", "node", "lease", "gate", "accounts", "queue",
-                "watch", "drill"),
-    "Access": ("login", "logout", "whoami", "context", "token", "approval", "audit"),
-    "Out of band": ("oob", "rescue"),
-    "Catalog, formats and help": ("catalog", "schema", "completion", "man", "help", "version"),
-}
 README_BEGIN = "<!-- commands: made by scripts/reference.py from `weft help`; do not edit -->\n"
 README_END = "<!-- end of commands -->\n"
 
@@ -127,24 +113,17 @@ holds for all of them.
 
 
 def commands_of(weft):
-    """{group: {command: summary}} from `weft help`."""
-    listed = re.search(r"^Commands:\n((?: .*\n)+)", run(weft, "help"), re.M)
-    if not listed:
+    """{section: {command: summary}} from `weft help`: what it lists between its usage line and its options."""
+    listed = re.search(r"^Usage: .*\n((?:.*\n)*?)(?=Options of every command:)", run(weft, "help"), re.M)
+    sections = {}
+    for title, lines in re.findall(r"^(\S.*):\n((?: .*\n)+)", listed[1] if listed else "", re.M):
+        commands = re.findall(r"^  (\S+(?: \S+)*)  +(\S.*)$", lines, re.M)
+        if len(commands) != lines.count("\n"):
+            sys.exit(f"reference: `weft help` lists a command without a summary under {title}:\n{lines}")
+        sections[title] = dict(commands)
+    if not sections:
         sys.exit("reference: `weft help` has no list of commands")
-    groups = {group: {} for group in GROUPS}
-    for line in listed[1].splitlines():
-        match = re.fullmatch(r"  (\S+(?: \S+)*)  +(\S.*)", line)
-        if not match:
-            sys.exit(f"reference: `weft help` lists a command without a summary: {line.strip()}")
-        group = next((name for name, words in GROUPS.items() if match[1].split()[0] in words), None)
-        if group is None:
-            sys.exit(f"reference: `weft {match[1]}` is in no group: add it to GROUPS of scripts/reference.py")
-        groups[group][match[1]] = match[2]
-    for group, words in GROUPS.items():
-        for word in words:
-            if not any(command.split()[0] == word for command in groups[group]):
-                sys.exit(f"reference: there is no command `weft {word}`: remove it from GROUPS of scripts/reference.py")
-    return groups
+    return sections
 
 
 def split_common(text):

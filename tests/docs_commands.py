@@ -297,8 +297,8 @@ class Runner:
         self.weft = pathlib.Path(weft).resolve()
         self.data = pathlib.Path(data)
         self.helps = {}
-        self.commands = re.findall(r"^  (\S+(?: \S+)*)  +\S", self.ask("help").partition("\nCommands:\n")[2]
-                                   .partition("\n\n")[0], re.M)
+        self.commands = re.findall(r"^  (\S+(?: \S+)*)  +\S", self.ask("help").partition("Usage: ")[2]
+                                   .partition("\nOptions of every command:\n")[0], re.M)
 
     def ask(self, *words):
         done = subprocess.run([self.weft, *words], capture_output=True, text=True, check=False)

@@ -15,7 +15,7 @@ FAKE_WEFT = """#!/bin/sh
 case $1 in
   help)
     if [ $# -gt 1 ]; then echo "      --loud  shout"; exit 0; fi
-    printf 'Usage: weft\\n\\nCommands:\\n  say         Print words\\n  catalog list  List items\\n\\nTopics:\\n' ;;
+    printf 'Usage: weft\\n\\nTalk:\\n  say           Print words\\n\\nOther:\\n  catalog list  List items\\n\\nOptions of every command:\\n  -q  be quiet\\n' ;;
   say) shift; printf '%s\\n' "$@" ;;
   fail) echo failed >&2; exit 3 ;;
   serve) trap 'echo stopped > stopped; exit 0' TERM; echo "ready on port 12345"; while :; do sleep 0.05; done ;;

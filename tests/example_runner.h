@@ -83,7 +83,8 @@ inline Outcome check(const Set& set, const Edit& edit) {
   Outcome outcome;
   outcome.compiled = loaded->cluster != nullptr;
   if (loaded->diagnostics.error_count() + loaded->diagnostics.warning_count() > 0 || !outcome.compiled) {
-    outcome.problems = render_all(loaded->diagnostics, loaded->sources, false) + loaded->read_error;
+    outcome.problems = render_all(loaded->diagnostics, loaded->sources, false) +
+                       (loaded->read_error ? loaded->read_error->text() : std::string());
   }
   if (!outcome.compiled) return outcome;
   const check::CheckInput input(loaded->cluster.get(), config, loaded->sources, !set.folder.empty());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/human_format.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft {
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kMaxColumns = 160;    // of a quoted source line
 constexpr std::size_t kWindowBytes = 1024;  // scanned on either side of the caret: lines may be megabytes long
 constexpr std::size_t kMaxWordToCompare = 256;
+constexpr std::size_t kMinBeginning = 2;  // letters of a word that longer ones are suggested for...
+constexpr std::size_t kMaxLonger = 5;     // ...and the most of those
 constexpr std::string_view kDots = "...";
 
 const char* severity_name(Severity severity) {
@@ -121,8 +124,9 @@ Quote quote_line(std::string_view line, std::size_t column, std::size_t length) 
 }
 
 // Edit distance by insertion, deletion, substitution and transposition of neighbors, each part edited at most once
-// ("optimal string alignment").
+// ("optimal string alignment"). Letter case does not count.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto equal = [&](std::size_t i, std::size_t j) { return to_lower(a[i - 1]) == to_lower(b[j - 1]); };
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -130,9 +134,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = above[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      const std::size_t replace = above[j - 1] + (equal(i, j) ? 0U : 1U);
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, replace});
-      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      const bool exchanged = i > 1 && j > 1 && equal(i, j - 1) && equal(i - 1, j);
       if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(above);
@@ -156,18 +160,6 @@ std::string left_out(std::size_t total, const char* noun) {
   if (total <= Diagnostics::kMaxKept) return {};
   return fmt::format("... and {} not shown\n",
                      plural(total - Diagnostics::kMaxKept, fmt::format("more {}", noun).c_str()));
-}
-
-// "temp" for "temperature": the one candidate that begins with the word.
-std::string_view only_with_beginning(std::string_view word, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kMinLetters = 3;
-  std::string_view found;
-  for (const std::string_view candidate : candidates) {
-    if (word.size() < kMinLetters || !candidate.starts_with(word)) continue;
-    if (!found.empty() && candidate != found) return {};
-    found = candidate;
-  }
-  return found;
 }
 
 }  // namespace
@@ -259,12 +251,26 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
       found = candidate;
     }
   }
-  return found.empty() ? only_with_beginning(word, candidates) : found;
+  return found;
+}
+
+std::vector<std::string_view> near_words(std::string_view word, const std::vector<std::string_view>& candidates) {
+  if (const std::string_view found = nearest(word, candidates); !found.empty()) return {found};
+  std::vector<std::string_view> longer;
+  if (word.size() < kMinBeginning) return longer;
+  const std::string beginning = to_lower(word);
+  for (const std::string_view candidate : candidates) {
+    if (candidate.size() > word.size() && to_lower(candidate.substr(0, word.size())) == beginning)
+      longer.push_back(candidate);
+  }
+  if (longer.size() > kMaxLonger) longer.clear();
+  return longer;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
-  const std::string_view found = nearest(word, candidates);
-  return found.empty() ? std::string() : fmt::format("did you mean `{}`?", found);
+  std::vector<std::string> names;
+  for (const std::string_view name : near_words(word, candidates)) names.push_back(fmt::format("`{}`", name));
+  return names.empty() ? std::string() : fmt::format("did you mean {}?", join(names, ", ", " or "));
 }
 
 }  // namespace weft

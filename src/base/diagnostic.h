@@ -55,9 +55,13 @@ class Diagnostics {
 [[nodiscard]] std::string render_all(const Diagnostics& diagnostics, const Sources& sources, bool color);
 
 // The candidate nearest to `word` (Damerau-Levenshtein distance at most a third of its length, rounded, and at least
-// 1), else the only one that begins with it, or "".
+// 1; letter case does not count), or "".
 [[nodiscard]] std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
-// "did you mean `count`?", or "" if no candidate is near.
+// The nearest candidate, else those that `word` is the beginning of (`h100`: `h100-sxm`, `h100-pcie`), unless they are
+// too many to choose from.
+[[nodiscard]] std::vector<std::string_view> near_words(std::string_view word,
+                                                       const std::vector<std::string_view>& candidates);
+// "did you mean `count`?" or "did you mean `h100-sxm` or `h100-pcie`?"; "" without near_words().
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace weft

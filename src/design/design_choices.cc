@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "model/media.h"
 #include "model/server_ports.h"
@@ -30,19 +31,13 @@ std::vector<std::string_view> ids_of(const Models& models) {
   return out;
 }
 
-// "unknown GPU `h100`; did you mean ...": users omit the form factor, so ids that begin with the word match too.
+// "unknown GPU `h100`; did you mean ...", or what the catalog has.
 template <class Models>
 Error unknown_id(std::string_view what, std::string_view id, const Models& models) {
   const std::vector<std::string_view> known = ids_of(models);
   std::string hint = did_you_mean(id, known);
-  if (hint.empty() && !id.empty()) {
-    std::string longer;
-    for (const std::string_view candidate : known) {
-      if (candidate.rfind(id, 0) == 0) longer += fmt::format("{}`{}`", longer.empty() ? "" : ", ", candidate);
-    }
-    if (!longer.empty()) hint = "did you mean " + longer + "?";
-  }
-  return invalid(fmt::format("unknown {} {}{}", what, in_backticks(id), hint.empty() ? "" : "; " + hint));
+  if (hint.empty()) hint = "the catalog has " + join(known, ", ");
+  return invalid(fmt::format("unknown {} {}; {}", what, in_backticks(id), hint));
 }
 
 bool speaks(const model::Catalog& catalog, const model::PortGroup* ports, model::NetworkKind network) {

@@ -48,8 +48,11 @@ const Choices<PortUse>& choices_of(PortUse) {
   return table;
 }
 const Choices<MediumKind>& choices_of(MediumKind) {
-  static const Choices<MediumKind> table{
-      {"dac", MediumKind::dac}, {"aoc", MediumKind::aoc}, {"fibre", MediumKind::fibre}, {"copper", MediumKind::copper}};
+  static const Choices<MediumKind> table{{"dac", MediumKind::dac},
+                                         {"aoc", MediumKind::aoc},
+                                         {"fiber", MediumKind::fibre},
+                                         {"copper", MediumKind::copper},
+                                         {"fibre", MediumKind::fibre}};  // accepted: its name in older files
   return table;
 }
 const Choices<BmcProtocol>& choices_of(BmcProtocol) {
@@ -254,7 +257,7 @@ const Schema& schema_of<CableModel>() {
     b.field("from", &CableModel::from, "connector at the trunk end; absent for fiber");
     b.field("to", &CableModel::to, "connector at the other ends; absent for fiber");
     b.field("branches", &CableModel::branches, "number of links at the trunk end").range(1, 8);
-    b.field("fibre", &CableModel::fibre, "fiber system; only for kind fibre");
+    b.field("fibre", &CableModel::fibre, "fiber system; only for kind fiber");
     b.field("lengths", &CableModel::lengths, "available lengths, ascending").required();
     return b.build();
   }();

@@ -1,5 +1,10 @@
 #include "model/load.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
 #include "base/file.h"
 #include "model/yaml_file.h"
 
@@ -11,7 +16,7 @@ void load_catalog_into(Loaded& loaded, const std::vector<std::string>& catalog_f
   for (const std::string& path : catalog_files) {
     auto text = read_yaml_file(path);
     if (!text.ok()) {
-      loaded.read_error = text.error().text();
+      loaded.read_error = text.error();
       return;
     }
     const FileId file = loaded.sources.add(path, std::move(*text));
@@ -22,10 +27,33 @@ void load_catalog_into(Loaded& loaded, const std::vector<std::string>& catalog_f
   if (!loaded.diagnostics.has_errors()) loaded.catalog = std::move(catalog);
 }
 
+// "a job file": what a file without the key `weft` is, by its first key; "" if that is not known.
+std::string_view other_format(const YamlNode& root) {
+  constexpr std::pair<std::string_view, std::string_view> kFormats[] = {
+      {"job", "a job file"},
+      {"pipeline", "a pipeline file"},
+      {"weft_access", "an access file"},
+      {"weft_endpoints", "an endpoints file"},
+      {"weft_firmware", "a list of firmware versions"},
+      {"weft_runbook", "a runbook"},
+      {"apiVersion", "a Kubernetes manifest"},
+  };
+  if (root.find("weft") != nullptr) return {};
+  for (const auto& [key, format] : kFormats) {
+    if (root.find(key) != nullptr) return format;
+  }
+  return {};
+}
+
 void compile_text(Loaded& loaded, std::string shown_path, std::string text) {
   const FileId file = loaded.sources.add(std::move(shown_path), std::move(text));
   const auto root = parse_yaml(loaded.sources, file, loaded.diagnostics);
   if (!root) return;
+  if (const std::string_view format = other_format(*root); !format.empty()) {
+    loaded.diagnostics.error(root->place, fmt::format("this is {}, not a cluster file", format),
+                             "a cluster file has the key `weft: 1`");
+    return;
+  }
   std::optional<Spec> spec = read_spec(*root, loaded.diagnostics);
   if (!spec) return;
   resolve(*spec, *loaded.catalog, loaded.diagnostics);
@@ -54,7 +82,7 @@ std::unique_ptr<Loaded> load_cluster(const std::string& path, const std::vector<
   if (!loaded->catalog) return loaded;
   auto text = read_yaml_file(path);
   if (!text.ok()) {
-    loaded->read_error = text.error().text();
+    loaded->read_error = text.error();
     return loaded;
   }
   compile_text(*loaded, path == "-" ? "<standard input>" : path, std::move(*text));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/result.h"
 #include "base/source.h"
 #include "model/cluster.h"
 
@@ -18,7 +19,7 @@ struct Loaded {
   std::shared_ptr<const Catalog> catalog;  // null when a catalog file is broken
   std::optional<Spec> spec;                // resolved; empty when the file has errors
   std::shared_ptr<const Cluster> cluster;  // null when it could not be compiled
-  std::string read_error;                  // the file could not be read at all
+  std::optional<Error> read_error;         // a file could not be read at all
 };
 
 // The built-in catalog plus `catalog_files` only.

@@ -39,7 +39,7 @@ class LoadTest : public ::testing::Test {
 
 TEST_F(LoadTest, CompilesAFile) {
   const auto loaded = load_cluster(file("c.yaml", kGood), {});
-  EXPECT_EQ(loaded->read_error, "");
+  EXPECT_FALSE(loaded->read_error.has_value());
   EXPECT_FALSE(loaded->diagnostics.has_errors());
   ASSERT_NE(loaded->cluster, nullptr);
   EXPECT_EQ(loaded->cluster->name(), "demo");
@@ -55,14 +55,23 @@ TEST_F(LoadTest, AcceptsAByteOrderMark) {
 
 TEST_F(LoadTest, ReportsAFileThatCannotBeRead) {
   const auto missing = load_cluster((folder_ / "none.yaml").string(), {});
-  EXPECT_THAT(missing->read_error, HasSubstr("none.yaml"));
+  ASSERT_TRUE(missing->read_error.has_value());
+  EXPECT_THAT(missing->read_error->where, HasSubstr("none.yaml"));
   EXPECT_EQ(missing->cluster, nullptr);
   EXPECT_FALSE(missing->spec);
   const auto folder = load_cluster(folder_.string(), {});
-  EXPECT_NE(folder->read_error, "");
+  EXPECT_TRUE(folder->read_error.has_value());
   const auto catalog = load_cluster(file("c.yaml", kGood), {(folder_ / "none.yaml").string()});
-  EXPECT_THAT(catalog->read_error, HasSubstr("none.yaml"));
+  ASSERT_TRUE(catalog->read_error.has_value());
+  EXPECT_THAT(catalog->read_error->where, HasSubstr("none.yaml"));
   EXPECT_EQ(catalog->cluster, nullptr);
+}
+
+TEST_F(LoadTest, NamesTheFormatOfAnotherFile) {
+  const auto loaded = load_cluster_text("j.yaml", "# comment\njob: 1\nname: a\n");
+  EXPECT_EQ(loaded->cluster, nullptr);
+  EXPECT_THAT(render_all(loaded->diagnostics, loaded->sources, false),
+              HasSubstr("j.yaml:2:1: error: this is a job file, not a cluster file\n"));
 }
 
 TEST_F(LoadTest, ShowsTheGivenPathInMessages) {

@@ -143,6 +143,90 @@ class Counts(Folder):
                 self.assertIn(f"{cables:,} cable", shown)
 
 
+    def test_GpusUpDownAndSpareAreAll(self):
+        cluster, trace = SOURCE / "examples/pod16.yaml", SOURCE / "examples/week.jobs.csv"
+        self.assertIn("spares: 1", cluster.read_text(encoding="utf-8"))
+        facts = self.json("sched", "status", str(cluster), str(trace), "--first", "1")["cluster"]
+        nodes = [row for row in self.json("show", "nodes", str(cluster))["nodes"] if row["gpus"]]
+        self.assertEqual((facts["nodes_down"], facts["nodes_spare"]), (0, 1))
+        self.assertEqual(facts["up_gpus"] + facts["down_gpus"] + facts["spare_gpus"], sum(row["gpus"] for row in nodes))
+        self.assertEqual(facts["spare_gpus"], 8)
+
+
+class Differences(Folder):
+    def test_ChangedPartIsShown(self):
+        """Where a long line differs, and all of it with -o wide."""
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        self.weft("render", "c.yaml", "-o", "out")
+        tried = 0
+        for file in sorted((self.folder / "out").rglob("*.sh")):
+            text = file.read_text(encoding="utf-8")
+            line = max(text.splitlines(), key=len)
+            if len(line) < 120 or text.count(line) != 1:
+                continue
+            for at in [5, len(line) // 2, len(line) - 5]:
+                tried += 1
+                file.write_text(text.replace(line, line[:at] + "MARK" + line[at:]), encoding="utf-8")
+                words = ["diff", "c.yaml", "out", "--target", "slurm"] if "slurm" in str(file) else ["diff", "c.yaml", "out"]
+                short = self.weft(*words, code=1).stdout
+                self.assertIn("MARK", short)
+                wide = self.weft(*words, "-o", "wide", code=1).stdout
+                self.assertIn((line[:at] + "MARK" + line[at:]).strip(), wide)
+                self.assertIn(line.strip(), wide)
+            file.write_text(text, encoding="utf-8")
+            if tried >= 6:
+                break
+        self.assertGreater(tried, 2)
+
+
+class Streams(Folder):
+    def test_FormatsOfAStream(self):
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        for words in [["oob", "watch", "c.yaml"], ["watch"]]:
+            offered = re.search(r"--output FORMAT +((?:.*\n)+?)  +[-A-Z]|$", self.weft("help", *words[:2][:1 + (words[0] == "oob")]).stdout)[1]
+            self.assertNotIn("csv", offered)
+            for form in ["csv", "yaml", "wide"]:
+                error = self.weft(*words, "-o", form, code=2).stderr
+                self.assertIn(f"--output: `{form}` is not one of table, json or ndjson", error)
+
+    def test_DefaultOfTheConfigurationFile(self):
+        config = self.folder / "config.yaml"
+        config.write_text("weft_config: 1\ndefaults: {output: csv}\n", encoding="utf-8")
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        line = ["oob", "watch", "c.yaml", "--credentials", "file:absent"]
+        done = subprocess.run([lab.EXECUTABLE, *line], cwd=self.folder, input="", capture_output=True,
+                              env={**os.environ, "WEFT_CONFIG": str(config)}, encoding="utf-8", check=False)
+        self.assertNotIn("--output", done.stderr)
+        self.assertIn("absent", done.stderr)
+
+
+class Options(Folder):
+    def test_TrustTakesCredentials(self):
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        line = ["oob", "trust", "c.yaml", "--list", "--state", "state"]
+        self.assertEqual(self.weft(*line, "--credentials", "file:none").stdout, self.weft(*line).stdout)
+
+    def test_Drill(self):
+        error = self.weft("drill", "run", "5", code=2).stderr
+        self.assertIn("unknown drill `5`\n", error)
+        self.assertIn("weft drill run checkpoint --job 5\n", error)
+
+    def test_BothSpellingsOfFiber(self):
+        made = self.weft("design", "--gpus", "64").stdout
+        self.assertIn("\n  backend:\n", made)
+        shown = {}
+        for word in ["fiber", "fibre"]:
+            text = made.replace("\n  backend:\n", f"\n  backend:\n    media: [{word}]\n")
+            (self.folder / "c.yaml").write_text(text, encoding="utf-8")
+            shown[word] = self.weft("show", "cables", "c.yaml", "-o", "csv").stdout
+            effective = self.weft("show", "effective", "c.yaml").stdout
+            self.assertRegex(effective, r"\n    media:\n +- fiber\n")
+            self.assertNotIn("fibre", effective)
+        self.assertEqual(shown["fiber"], shown["fibre"])
+        kinds = {row["cable_kind"] for row in self.json("catalog", "list", "cables")["cables"]}
+        self.assertTrue({"fiber", "dac"} <= kinds and "fibre" not in kinds, kinds)
+
+
 class Hints(Folder):
     def test_MisspelledWords(self):
         self.weft("design", "--gpus", "64", "-f", "c.yaml")
@@ -164,12 +248,150 @@ class Hints(Folder):
                  ("trace class c.yaml --from train001 --to train002 --flow ncl", "nccl"),
                  ("show nodes c.yaml -o jsn", "json"), ("show cables c.yaml --fabric backnd", "backend"),
                  ("show c.yaml --fabirc backend", "--fabric"), ("--hepl", "--help"),
-                 ("sim traffic c.yaml --pattern permutatio", "permutation")]
+                 ("sim traffic c.yaml --pattern permutatio", "permutation"),
+                 ("show nodes c.yaml --formt json", "--output"), ("show nodes c.yaml --format json", "--output"),
+                 ("catalog show H100-sxn", "h100-sxm"), ("explain qo01", "QO001"),
+                 ("oob power shutdown c.yaml train001", "soft"), ("oob power ccle c.yaml train001", "cycle"),
+                 ("show cc.yaml", "c.yaml"), ("check ./cc.yaml", "./c.yaml"), ("describe train001 c.yml", "c.yaml"),
+                 ("render c.yaml -o o --set slrum=24.05", "slurm")]
         for line, wanted in cases:
             with self.subTest(line=line):
                 done = self.weft(*line.split(), code=2)
                 if wanted:
                     self.assertRegex(done.stderr, rf"did you mean `{re.escape(wanted)}`")
+
+    def test_SeveralMeanings(self):
+        ids = [row["id"] for row in self.json("catalog", "list", "gpus")["gpus"] if row["id"].startswith("h100-")]
+        self.assertGreater(len(ids), 1)
+        for line in ["catalog show h100", "design --gpus 8 --gpu h100"]:
+            hint = self.weft(*line.split(), code=2).stderr.partition("did you mean ")[2]
+            self.assertEqual([one for one in re.findall(r"`([^`]*)`", hint) if one.startswith("h100")], ids)
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        reboot = self.weft("oob", "power", "reboot", "c.yaml", "train001", code=2).stderr
+        self.assertIn("did you mean `cycle` or `reset`?", reboot)
+
+    def test_NothingNear(self):
+        for option, table in [("--gpu", "gpus"), ("--server", "servers")]:
+            error = self.weft("design", "--gpus", "8", option, "zzz", code=2).stderr
+            for row in self.json("catalog", "list", table)[table]:
+                self.assertRegex(error, rf"[ ,]{row['id']}[,\n]")
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        self.assertIn("Cumulus Linux reads the target `nvue`",
+                      self.weft("render", "c.yaml", "-o", "o", "--target", "cumulus", code=2).stderr)
+        error = self.weft("render", "c.yaml", "-o", "o", "--set", "bad.key=1", code=2).stderr
+        self.assertIn("invalid option `bad.key=1`", error)
+        self.assertNotIn("did you mean", self.weft("show", "zzz.yaml", code=2).stderr)
+        self.assertFalse((self.folder / "o").exists())
+
+
+class Arguments(Folder):
+    """A cluster file in the place of another argument, or another argument in its place."""
+
+    def setUp(self):
+        super().setUp()
+        self.weft("design", "--gpus", "64", "-f", "c.yaml")
+        (self.folder / "t.csv").write_text("", encoding="utf-8")
+
+    def refused(self, line, problem, right):
+        with self.subTest(line=line):
+            error = self.weft(*line.split(), code=2).stderr
+            command = re.match(r"weft ([^:]*): ", error)[1]
+            self.assertIn(f"weft {command}: {problem}\n", error)
+            self.assertIn(f"\n  {right}\n", error)
+
+    def test_Exchanged(self):
+        self.refused("find c.yaml train001", "CLUSTER must follow TEXT", "weft find train001 c.yaml")
+        self.refused("describe c.yaml train001", "CLUSTER must follow NAME", "weft describe train001 c.yaml")
+        self.refused("oob status train007 c.yaml", "CLUSTER must precede HOSTS", "weft oob status c.yaml train007")
+        self.refused("oob power c.yaml on train001", "CLUSTER must follow VERB", "weft oob power on c.yaml train001")
+        self.refused("oob power on train001 c.yaml", "CLUSTER must precede HOSTS", "weft oob power on c.yaml train001")
+        self.refused("sched explain c.yaml 20 t.csv", "CLUSTER must follow JOB", "weft sched explain 20 c.yaml t.csv")
+        self.refused("show c.yaml extra", "unknown view `extra`", "weft show VIEW c.yaml")
+        self.refused("show c.yaml nodes", "the view must precede the cluster file", "weft show nodes c.yaml")
+        self.refused("rescue c.yaml pfc-storm", "CLUSTER must follow NAME",
+                     "usage: weft rescue NAME CLUSTER [--plan | --run | --resume ID] [OPTIONS]")
+
+    def test_Omitted(self):
+        self.refused("find c.yaml", "missing TEXT", "weft find TEXT c.yaml")
+        self.refused("describe c.yaml", "missing NAME", "weft describe NAME c.yaml")
+        self.refused("sched explain c.yaml t.csv", "missing JOB", "weft sched explain JOB c.yaml t.csv")
+        self.refused("oob power c.yaml", "missing VERB", "weft oob power VERB c.yaml")
+        self.refused("oob status train007", "missing CLUSTER", "weft oob status CLUSTER train007")
+        self.refused("oob power on train007", "missing CLUSTER", "weft oob power on CLUSTER train007")
+        # With a default cluster file, too.
+        (self.folder / "c.yaml").rename(self.folder / "weft.yaml")
+        (self.folder / "c.yaml").write_bytes((self.folder / "weft.yaml").read_bytes())
+        self.refused("describe c.yaml", "missing NAME", "weft describe NAME c.yaml")
+        self.refused("oob status train007 c.yaml", "CLUSTER must precede HOSTS", "weft oob status c.yaml train007")
+
+    def test_OtherFiles(self):
+        (self.folder / "j.yaml").write_text("job: 1\nname: a\n", encoding="utf-8")
+        error = self.weft("sim", "life", "j.yaml", "c.yaml", code=2).stderr
+        self.assertIn("j.yaml:1:1: error: this is a job file, not a cluster file\n", error)
+        self.assertEqual(error.count("error:"), 1)
+
+    def test_DefaultNames(self):
+        """An unreadable cluster file that the command line does not name."""
+        config = self.folder / "config.yaml"
+        config.write_text(f"weft_config: 1\ndefaults: {{cluster: {self.folder}/gone.yaml}}\n", encoding="utf-8")
+        folder = self.folder / "work"
+        folder.mkdir()
+        environment = {**os.environ, "WEFT_CONFIG": str(config)}
+        for variables, origin in [({"WEFT_CLUSTER": str(self.folder / "cc.yaml")}, "the environment variable WEFT_CLUSTER"),
+                                  ({}, f"`defaults: cluster:` of {config}")]:
+            for line in ["show", "check", "oob status", "describe train001", "rescue pfc-storm --set tor=x"]:
+                with self.subTest(line=line, origin=origin):
+                    done = subprocess.run([lab.EXECUTABLE, *line.split()], cwd=folder, env={**environment, **variables},
+                                          input="", capture_output=True, encoding="utf-8", check=False)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertIn("cannot read: No such file or directory\n", done.stderr)
+                    self.assertIn(f"\n  the name comes from {origin}\n", done.stderr)
+                    self.assertEqual("did you mean" in done.stderr, bool(variables))
+        self.assertNotIn("the name comes from", self.weft("show", "gone.yaml", code=2).stderr)
+
+    def test_RescueUsesTheDefault(self):
+        named = self.weft("rescue", "pfc-storm", "c.yaml", "--set", "tor=be-train-u001-leaf1", code=None)
+        (self.folder / "c.yaml").rename(self.folder / "weft.yaml")
+        for words in [["pfc-storm"], ["plan", "pfc-storm"], ["pfc-storm", "--plan"]]:
+            done = self.weft("rescue", *words, "--set", "tor=be-train-u001-leaf1", code=named.returncode)
+            self.assertEqual(done.stdout, named.stdout)
+            self.assertIn("weft: cluster file weft.yaml (in this folder)\n", done.stderr)
+        self.assertIn("pfc-storm", self.weft("rescue").stdout)
+
+
+class Sections(Folder):
+    """The headings of `weft help` are those of README.md and of the manual page."""
+
+    def sections(self):
+        text = self.weft("help").stdout
+        listed = text[text.index("Usage: "):text.index("Options of every command:")]
+        return {title: re.findall(r"^  (\S+(?: \S+)?)  +\S", lines, re.M)
+                for title, lines in re.findall(r"^(\S.*):\n((?: .*\n)+)", listed, re.M)}
+
+    def test_EveryCommandOnce(self):
+        sections = self.sections()
+        commands = [command for group in sections.values() for command in group]
+        self.assertEqual(len(commands), len(set(commands)))
+        for command in commands:
+            self.assertIn(f"Usage: weft {command}", self.weft("help", *command.split()).stdout)
+        self.assertGreater(len(commands), 100)
+        self.assertLess(max(map(len, sections.values())), len(commands) / 2)
+        readme = (SOURCE / "README.md").read_text(encoding="utf-8")
+        tables = readme.split("<!-- commands:")[1].split("<!-- end of commands -->")[0]
+        self.assertEqual(re.findall(r"^\*\*(.*)\*\*$", tables, re.M), list(sections))
+        self.assertEqual(re.findall(r"^\| \[`weft ([^`]*)`\]", tables, re.M), commands)
+        page = self.weft("man").stdout
+        self.assertEqual(re.findall(r'^\.SS "(.*)"$', page, re.M)[:len(sections)], list(sections))
+
+    def test_HelpOfASection(self):
+        for title, commands in self.sections().items():
+            with self.subTest(title=title):
+                shown = self.weft("help", *title.lower().split()).stdout
+                if title.lower() in commands:  # a command comes first
+                    self.assertIn(f"Usage: weft {title.lower()}", shown)
+                else:
+                    self.assertEqual(re.findall(r"^  (\S+(?: \S+)?)  +\S", shown.split("Commands:")[1], re.M), commands)
+        self.assertEqual(self.weft("help", "oob").stdout, self.weft("oob", "--help").stdout)
 
 
 class Format(Folder):

@@ -488,7 +488,7 @@ def expected_settings(dump):
     if "NTP" in dump.network:
         servers = [one.strip() for one in dump.network["NTP"].get("NTPServers", []) if one and one.strip()]
         enabled = dump.network["NTP"].get("ProtocolEnabled")
-        found["NTP servers"] = ", ".join(sorted(servers)) if servers and enabled else "nowhere"
+        found["NTP servers"] = ", ".join(sorted(servers)) if servers and enabled else "none"
     return found
 
 
@@ -497,7 +497,7 @@ def expected_findings(dump):
     settings = expected_settings(dump)
     accounts = expected_accounts(dump)
     return {"OB025": settings["IPMI over LAN"] == "on", "OB040": settings["Plain HTTP"] == "on",
-            "OB030": settings["Host interface"] == "on", "OB043": settings.get("NTP servers") == "nowhere",
+            "OB030": settings["Host interface"] == "on", "OB043": settings.get("NTP servers") == "none",
             "OB044": "" in accounts, "OB047": False, "OB048": False}
 
 
@@ -931,21 +931,21 @@ class OobDumpVendors(OobCase):
         self.assertFalse(self.dump("hpe").network["Oem"]["Hpe"]["RemoteSyslogEnabled"])
         self.assertFalse(self.dump("supermicro").get(f"{ROOT}/Managers/1/Oem/Supermicro/Syslog")["EnableSyslog"])
         found = {name: settings_of(self.machines, name)["Syslog servers"] for name in FOLDERS if name != "gb200"}
-        self.assertEqual(found, {"dell": "nowhere", "hpe": "nowhere", "supermicro": "nowhere",
+        self.assertEqual(found, {"dell": "none", "hpe": "none", "supermicro": "none",
                                  "viking": "not reported"})
         self.assertEqual({name for name in found if "OB019" in self.rules(name)}, {"dell", "hpe", "supermicro"})
 
     def test_syslog_gb200(self):
         """OpenBMC of NVIDIA has Rsyslog, which is disabled."""
         self.assertEqual(self.dump("gb200").network["Oem"]["Nvidia"]["Rsyslog"]["State"], "Disabled")
-        self.assertEqual(settings_of(self.machines, "gb200")["Syslog servers"], "nowhere")
+        self.assertEqual(settings_of(self.machines, "gb200")["Syslog servers"], "none")
         self.assertIn("OB019", self.rules("gb200"))
 
     def test_allowed_subnets_supermicro(self):
-        """Access control that is off lets everyone connect (OB029)."""
+        """Access control that is off lets any address connect (OB029)."""
         place = f"{ROOT}/Managers/1/Oem/Supermicro/IPAccessControl"
         self.assertFalse(self.dump("supermicro").get(place)["ServiceEnabled"])
-        self.assertEqual(settings_of(self.machines, "supermicro")["Allowed subnets"], "everyone")
+        self.assertEqual(settings_of(self.machines, "supermicro")["Allowed subnets"], "any address")
         self.assertIn("OB029", self.rules("supermicro"))
 
     @staticmethod

@@ -1,6 +1,7 @@
 // weft completion and help: shell completion and help.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cli/framework/completion.h"
 #include "cli/framework/context.h"
@@ -26,7 +27,12 @@ Exit run_help(Context& context) {
   for (std::size_t i = 1; i < words.size(); ++i) name += " " + words[i];
   if (const Command* command = find_command(name)) return context.deliver(command_help(*command, width));
   if (!commands_of_group(name).empty()) return context.deliver(group_help(name, width));
+  const std::vector<CommandSection> sections = command_sections();
   std::vector<std::string_view> known;
+  for (const CommandSection& section : sections) {
+    if (to_lower(section.title) == to_lower(name)) return context.deliver(section_help(section, width));
+    known.push_back(section.title);
+  }
   for (const Topic& topic : all_topics()) {
     if (topic.name == name) return context.deliver(topic_help(topic, width));
     known.push_back(topic.name);
@@ -41,9 +47,11 @@ Command help_command() {
   command.name = "help";
   command.summary = "Show help for weft, a command or a topic";
   command.usage = "[COMMAND | TOPIC]";
-  command.examples = {{"weft help show", "Help for a command"}, {"weft help exit-codes", "What exit codes mean"}};
+  command.examples = {{"weft help show", "Help for a command"},
+                      {"weft help oob", "The commands of a group"},
+                      {"weft help exit-codes", "What exit codes mean"}};
   command.arguments = {{.name = "COMMAND",
-                        .help = "a command, or one of the topics exit-codes, environment, formats",
+                        .help = "a command, a group (oob), a heading of `weft help` (operate), or a topic (exit-codes)",
                         .required = false,
                         .repeatable = true,
                         .open = true}};

@@ -173,7 +173,7 @@ TableSection switches(const model::Catalog& catalog) {
 TableSection transceivers(const model::Catalog& catalog) {
   return table_of("transceivers", "Transceivers", catalog.transceivers(),
                   {text_column("form", "Form"), text_column("networks", "Networks"), text_column("modes", "Modes"),
-                   text_column("fibre", "Fibre"), number_column("reach_m", "Reach"), number_column("power_w", "Power")},
+                   text_column("fibre", "Fiber"), number_column("reach_m", "Reach"), number_column("power_w", "Power")},
                   [](const model::TransceiverModel& model) -> Row {
                     return {cell(model.form),  cell(model.networks), cell(model.modes),
                             cell(model.fibre), cell(model.reach),    cell(model.power)};
@@ -183,7 +183,7 @@ TableSection transceivers(const model::Catalog& catalog) {
 TableSection cables(const model::Catalog& catalog) {
   return table_of("cables", "Cables", catalog.cables(),
                   {text_column("cable_kind", "Kind"), number_column("speed_bps", "Speed"), text_column("from", "From"),
-                   text_column("to", "To"), number_column("branches", "Branches"), text_column("fibre", "Fibre"),
+                   text_column("to", "To"), number_column("branches", "Branches"), text_column("fibre", "Fiber"),
                    text_column("lengths", "Lengths")},
                   [](const model::CableModel& model) -> Row {
                     return {cell(model.kind),     cell(model.speed), cell(model.from),   cell(model.to),

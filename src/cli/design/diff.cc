@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/human_format.h"
@@ -25,6 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownPerFile = 20;  // in a table; machine formats have all
 constexpr std::size_t kShownValue = 60;
+constexpr std::size_t kShownAround = 20;  // characters before and after what differs in a longer value
+constexpr std::string_view kDots = "...";
 
 // Source of the old text of each rendered file.
 struct Against {
@@ -174,13 +177,41 @@ bool check_compared(Context& context, const model::Cluster& cluster, const Again
   return false;
 }
 
-std::string shortened(const std::string& text) {
-  return text.size() <= kShownValue ? text : text.substr(0, kShownValue - 3) + "...";
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }  // of a code point in UTF-8
+
+// The text from `first` to `last`, with dots where more is left out than they take.
+std::string cut(const std::string& text, std::size_t first, std::size_t last) {
+  if (first <= kDots.size()) first = 0;
+  if (last + kDots.size() >= text.size()) last = text.size();
+  while (first > 0 && is_continuation(text[first])) --first;
+  while (last < text.size() && is_continuation(text[last])) ++last;
+  return fmt::format("{}{}{}", first > 0 ? kDots : "", text.substr(first, last - first),
+                     last < text.size() ? kDots : "");
+}
+
+// Long values are cut around what differs, which is always shown.
+std::pair<std::string, std::string> shorten_pair(const std::string& before, const std::string& after) {
+  if (before.size() <= kShownValue && after.size() <= kShownValue) return {before, after};
+  const std::size_t shorter = std::min(before.size(), after.size());
+  const auto same = static_cast<std::size_t>(
+      std::mismatch(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(shorter), after.begin()).first -
+      before.begin());
+  const auto same_end = static_cast<std::size_t>(
+      std::mismatch(before.rbegin(), before.rbegin() + static_cast<std::ptrdiff_t>(shorter - same), after.rbegin())
+          .first -
+      before.rbegin());
+  const std::size_t first = same > kShownAround ? same - kShownAround : 0;
+  const auto shorten = [&](const std::string& text) {
+    return cut(text, std::min(first, text.size()),
+               std::max(text.size() - same_end + kShownAround, first + kShownValue));
+  };
+  return {shorten(before), shorten(after)};
 }
 
 std::string subject_of(const render::FileChanges& file) { return file.device.empty() ? file.target : file.device; }
 
-TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool all) {
+// `all`: every change of a file; `whole`: values in full.
+TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool all, bool whole) {
   TableSection table;
   table.key = "changes";
   table.title = "Changes";
@@ -204,10 +235,9 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
         break;
       }
       const render::Change& change = f.changes[i];
-      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind),
-                            all ? change.where : shortened(change.where),
-                            all ? change.before : shortened(change.before),
-                            all ? change.after : shortened(change.after), render::to_text(change.risk), change.effect});
+      auto [before, after] = whole ? std::pair(change.before, change.after) : shorten_pair(change.before, change.after);
+      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind), change.where, std::move(before),
+                            std::move(after), render::to_text(change.risk), change.effect});
     }
   }
   return table;
@@ -291,7 +321,7 @@ Exit run_diff(Context& context) {
   Document document;
   document.kind = "diff";
   if (!changed.empty()) {
-    document.sections.emplace_back(changes_table(changed, all));
+    document.sections.emplace_back(changes_table(changed, all, all || format == OutputFormat::wide));
     document.sections.emplace_back(steps_table(steps));
   }
   std::size_t risky = 0;

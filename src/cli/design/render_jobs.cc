@@ -5,10 +5,34 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "model/yaml_file.h"
 
 namespace weft::cli {
+namespace {
+
+constexpr std::size_t kMinConsumer = 3;  // letters of the name of a program
+
+// A target or a group of a similar name, else the targets whose files a program of this name reads (`cumulus`: nvue).
+std::string suggest_target(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const render::RenderTarget& target : render::all_targets()) {
+    known.push_back(target.name);
+    const std::string_view group = std::string_view(target.name).substr(0, target.name.find('/'));
+    if (std::find(known.begin(), known.end(), group) == known.end()) known.push_back(group);
+  }
+  std::string hint = did_you_mean(name, known);
+  if (!hint.empty() || name.size() < kMinConsumer) return hint;
+  for (const render::RenderTarget& target : render::all_targets()) {
+    if (to_lower(target.consumer).find(to_lower(name)) != std::string::npos)
+      return fmt::format("{} reads the target `{}`", target.consumer, target.name);
+  }
+  return hint;
+}
+
+}  // namespace
 
 bool read_render_options(Context& context, render::RenderOptions& options) {
   for (const std::string& assignment : context.arguments().values("set")) {
@@ -25,14 +49,8 @@ bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& 
   const std::vector<std::string>& names = context.arguments().values("target");
   for (const std::string& name : names) {
     if (!render::find_targets(name).empty()) continue;
-    std::vector<std::string_view> known;
-    for (const render::RenderTarget& target : render::all_targets()) {
-      known.push_back(target.name);
-      const std::string_view group = std::string_view(target.name).substr(0, target.name.find('/'));
-      if (known.front() != group && std::find(known.begin(), known.end(), group) == known.end()) known.push_back(group);
-    }
-    context.usage_error(fmt::format("unknown target `{}`", name),
-                        {did_you_mean(name, known), "run `weft render --list` for a list"});
+    context.usage_error("unknown target " + in_backticks(name),
+                        {suggest_target(name), "run `weft render --list` for a list"});
     return false;
   }
   for (const render::RenderTarget& target : render::all_targets()) {

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cli/design/yaml_json.h"
 #include "cli/framework/context.h"
+#include "cli/framework/default_cluster.h"
 #include "design/bom.h"
 #include "design/checklist.h"
 #include "design/cluster_page.h"
@@ -141,7 +142,11 @@ Request read_words(Context& context) {
   }
   if (view == nullptr) {
     const std::vector<std::string> names = view_names([](const View&) { return true; });
-    context.usage_error("unknown view " + in_backticks(first), {suggest_view(first), "views: " + listed(names)});
+    const bool exchanged = names_cluster_file(first) && !names_cluster_file(second);
+    const std::string& given = exchanged ? second : first;
+    context.usage_error("unknown view " + in_backticks(given),
+                        {suggest_view(given), exchanged ? fmt::format("weft show VIEW {}", printable(first, 60)) : "",
+                         "views: " + listed(names)});
     return {};
   }
   if (effective && view->name != std::string_view(kEffective)) {
@@ -188,7 +193,7 @@ bool options_fit(Context& context, const View& view) {
 std::optional<design::Prices> open_prices(model::Loaded& loaded, const std::string& path) {
   Result<std::string> text = model::read_yaml_file(path);
   if (!text.ok()) {
-    loaded.read_error = text.error().text();
+    loaded.read_error = text.error();
     return std::nullopt;
   }
   const FileId file = loaded.sources.add(path == "-" ? "standard input" : path, std::move(text).value());

@@ -95,7 +95,15 @@ Option output_option() {
           .value = "FORMAT",
           .help = "output format (see `weft help formats`)",
           .fallback = "table",
-          .choices = choices_named({"table", "wide", "json", "yaml", "ndjson", "csv"})};
+          .choices = choices_named({"table", "wide", "json", "yaml", "ndjson", "csv"}),
+          .synonyms = {"format"}};
+}
+
+Option stream_output_option() {
+  Option option = output_option();
+  option.help = "table for lines of text, json or ndjson for one JSON object per line";
+  option.choices = choices_named({"table", "json", "ndjson"});
+  return option;
 }
 
 Option file_option() {

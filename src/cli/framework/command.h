@@ -18,6 +18,7 @@ enum class Hint { none, file, gpu, server, network_switch, item, rule };
 struct Choice {
   std::string name{};
   std::string help{};
+  std::vector<std::string> synonyms{};  // other words for it, which are not accepted but lead to it
 };
 
 struct Option {
@@ -29,7 +30,8 @@ struct Option {
   std::vector<Choice> choices{};
   Hint hint = Hint::none;
   bool repeatable = false;
-  std::string section{};  // its heading in help; options without one come first
+  std::string section{};                // its heading in help; options without one come first
+  std::vector<std::string> synonyms{};  // other words for it, which are not accepted but lead to it
 };
 
 struct Argument {
@@ -82,7 +84,14 @@ struct Topic {
   std::vector<std::string> notes{};
 };
 
+// The commands under each heading of `weft help`, in the order of all_commands().
+struct CommandSection {
+  std::string title;  // "Out of band"
+  std::vector<const Command*> commands;
+};
+
 [[nodiscard]] const std::vector<Command>& all_commands();
+[[nodiscard]] std::vector<CommandSection> command_sections();
 [[nodiscard]] const std::vector<Option>& global_options();
 [[nodiscard]] const std::vector<Topic>& all_topics();
 
@@ -107,6 +116,7 @@ struct OptionSection {
 
 // Options that several commands share.
 [[nodiscard]] Option output_option();
+[[nodiscard]] Option stream_output_option();  // for results without an end: lines of text or of JSON
 [[nodiscard]] Option file_option();
 [[nodiscard]] Option catalog_option();
 [[nodiscard]] Option slurm_conf_option();

@@ -1,5 +1,8 @@
 // The list of all commands. The tables of a word are built when a command line names it: most runs need one of them,
 // and building all takes some 140 page faults.
+#include <iterator>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,57 +32,68 @@ struct CommandTable {
   const std::vector<Command>& (*commands)() = nullptr;
 };
 
-// In the order of help. A word may have several tables.
-constexpr CommandTable kTables[] = {
-    {"init", build<init_command>},
-    {"design", build<design_command>},
-    {"fmt", build<fmt_command>},
-    {"show", build<show_command>},
-    {"describe", build<describe_command>},
-    {"find", build<find_text_command>},
-    {"check", build<check_command>},
+// The sections of help, and within each the order of its commands. A word may have several tables.
+constexpr CommandTable kDesign[] = {
+    {"init", build<init_command>},           {"design", build<design_command>},     {"fmt", build<fmt_command>},
+    {"show", build<show_command>},           {"describe", build<describe_command>}, {"find", build<find_text_command>},
+    {"checklist", build<checklist_command>},
+};
+constexpr CommandTable kCheck[] = {
+    {"check", build<check_command>},  {"rules", build<rules_command>},       {"explain", build<explain_command>},
+    {"trace", build<trace_commands>}, {"failures", build<failures_command>}, {"discover", build<discover_command>},
+};
+constexpr CommandTable kRender[] = {
     {"render", build<render_command>},
     {"diff", build<diff_command>},
-    {"rules", build<rules_command>},
-    {"explain", build<explain_command>},
-    {"trace", build<trace_commands>},
-    {"failures", build<failures_command>},
-    {"discover", build<discover_command>},
+};
+constexpr CommandTable kSimulate[] = {
     {"sim", build<sim_traffic_command, sim_collective_command, sim_workload_command, sim_life_command,
                   sim_compare_command, sim_sweep_command, sim_models_command, sim_nccl_command>},
+};
+constexpr CommandTable kSchedule[] = {
     {"sched", build<sched_replay_command, sched_explain_command, sched_status_command, sched_pack_command>},
-    {"serve", build<serve_command>},
-    {"login", build<login_command>},
-    {"logout", build<logout_command>},
-    {"whoami", build<whoami_command>},
-    {"context", build<context_commands>},
-    {"status", build<status_command>},
-    {"job", build<job_commands>},
-    {"node", build<node_commands>},
-    {"lease", build<lease_commands>},
-    {"gate", build<gate_commands>},
-    {"accounts", build<accounts_commands>},
-    {"pipeline", build<pipeline_commands>},
-    {"namespace", build<namespace_commands>},
-    {"queue", build<queue_command>},
-    {"watch", build<watch_command>},
-    {"drill", build<drill_command>},
-    {"token", build<token_commands>},
-    {"approval", build<approval_commands>},
+};
+constexpr CommandTable kOperate[] = {
+    {"serve", build<serve_command>},        {"status", build<status_command>},
+    {"job", build<job_commands>},           {"queue", build<queue_command>},
+    {"watch", build<watch_command>},        {"drill", build<drill_command>},
+    {"node", build<node_commands>},         {"lease", build<lease_commands>},
+    {"gate", build<gate_commands>},         {"accounts", build<accounts_commands>},
+    {"pipeline", build<pipeline_commands>}, {"namespace", build<namespace_commands>},
+};
+constexpr CommandTable kAccess[] = {
+    {"login", build<login_command>},      {"logout", build<logout_command>}, {"whoami", build<whoami_command>},
+    {"context", build<context_commands>}, {"token", build<token_commands>},  {"approval", build<approval_commands>},
     {"audit", build<audit_commands>},
+};
+constexpr CommandTable kOutOfBand[] = {
     {"oob", build<oob_sim_command, oob_status_command, oob_power_command, oob_device_commands, oob_console_command,
-                  oob_backup_command, oob_drift_command, oob_restore_command>},
+                  oob_backup_command, oob_drift_command, oob_restore_command, oob_rotate_command, oob_trust_command,
+                  oob_journal_command, oob_operation_command>},
     {"rescue", build<rescue_command>},
-    {"oob", build<oob_rotate_command, oob_trust_command, oob_journal_command, oob_operation_command>},
-    {"checklist", build<checklist_command>},
+};
+constexpr CommandTable kReference[] = {
     {"catalog", build<catalog_commands>},
     {"schema", build<schema_command>},
     {"", build<about_commands>},
 };
 
+struct SectionTable {
+  std::string_view title;
+  std::span<const CommandTable> tables{};
+};
+
+constexpr SectionTable kSections[] = {
+    {"Design", kDesign},     {"Check", kCheck},           {"Render", kRender},
+    {"Simulate", kSimulate}, {"Schedule", kSchedule},     {"Operate", kOperate},
+    {"Access", kAccess},     {"Out of band", kOutOfBand}, {"Catalog, formats and help", kReference},
+};
+
 std::vector<Command> build_all() {
   std::vector<Command> commands;
-  for (const CommandTable& table : kTables) append(commands, table.commands());
+  for (const SectionTable& section : kSections) {
+    for (const CommandTable& table : section.tables) append(commands, table.commands());
+  }
   // `help` and `man` accept the names of all commands, and each group once.
   std::vector<Choice> pages;
   for (const Command& command : commands) {
@@ -102,9 +116,11 @@ std::string_view first_word(std::string_view name) { return name.substr(0, name.
 
 std::vector<const Command*> commands_of_word(std::string_view word) {
   std::vector<const Command*> found;
-  for (const CommandTable& table : kTables) {
-    if (word.empty() || table.word != word) continue;
-    for (const Command& command : table.commands()) found.push_back(&command);
+  for (const SectionTable& section : kSections) {
+    for (const CommandTable& table : section.tables) {
+      if (word.empty() || table.word != word) continue;
+      for (const Command& command : table.commands()) found.push_back(&command);
+    }
   }
   if (!found.empty()) return found;
   for (const Command& command : all_commands()) {
@@ -118,6 +134,20 @@ std::vector<const Command*> commands_of_word(std::string_view word) {
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> commands = build_all();
   return commands;
+}
+
+std::vector<CommandSection> command_sections() {
+  std::vector<CommandSection> sections;
+  sections.reserve(std::size(kSections));
+  std::size_t first = 0;  // all_commands() has them in the same order
+  for (const SectionTable& table : kSections) {
+    CommandSection& section = sections.emplace_back(CommandSection{std::string(table.title), {}});
+    std::size_t count = 0;
+    for (const CommandTable& words : table.tables) count += words.commands().size();
+    section.commands.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) section.commands.push_back(&all_commands()[first++]);
+  }
+  return sections;
 }
 
 const Command* find_command(std::string_view name) {

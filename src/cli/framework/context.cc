@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "base/wildcard.h"
 #include "check/core/match.h"
-#include "cli/framework/default_cluster.h"
+#include "cli/framework/suggestions.h"
 #include "cli/framework/terminal.h"
 #include "design/checklist.h"
 
@@ -35,6 +36,15 @@ Diagnostics errors_of(const Diagnostics& diagnostics) {
     if (diagnostic.severity == Severity::error) errors.add(std::move(diagnostic));
   }
   return errors;
+}
+
+// Whether the command can print the format that the configuration file asks for: one that follows events cannot print
+// YAML.
+bool takes_format(const Command& command, const std::string& format) {
+  const Option* output = find_option(command, "output");
+  if (output == nullptr || output->choices.empty()) return true;
+  const std::vector<std::string> names = names_of(output->choices);
+  return std::find(names.begin(), names.end(), format) != names.end();
 }
 
 bool is_machine_format(OutputFormat format) { return format != OutputFormat::table && format != OutputFormat::wide; }
@@ -75,7 +85,7 @@ Exit Context::usage_error(std::string_view problem, const std::vector<std::strin
 Exit Context::failed(const Error& error) {
   std::string text = "weft: " + error.text();
   if (!text.ends_with('\n')) text += '\n';  // some carry rendered diagnostics
-  io_.write_err(text);
+  io_.write_err(text + explain_unreadable(error));
   return exit_code_of(error.code);
 }
 
@@ -133,7 +143,23 @@ Status Context::print(std::string_view text) {
   return write_paged(io_, text, pager_of(io_, defaults_.pager.value));
 }
 
-std::string Context::default_cluster() const { return find_default_cluster(io_, defaults_).path; }
+std::string Context::default_cluster() {
+  use_default_cluster(find_default_cluster(io_, defaults_));
+  return default_cluster_.path;
+}
+
+// Which cluster file an action is about must be seen before it happens.
+void Context::use_default_cluster(DefaultCluster cluster) {
+  default_cluster_ = std::move(cluster);
+  if (default_cluster_.path.empty()) return;
+  const std::string text =
+      fmt::format("cluster file {} ({})", printable(default_cluster_.path), default_cluster_.origin);
+  if (find_option(command_, "yes") != nullptr) {
+    note(text);
+  } else {
+    detail(text);
+  }
+}
 
 Exit Context::missing_cluster(const std::string& usage) {
   return usage_error("missing CLUSTER", {usage, std::string(kClusterHint)});
@@ -145,7 +171,7 @@ std::size_t Context::result_width() const { return to_file() ? 0 : output_width(
 
 OutputFormat Context::output_format() const {
   std::string name = arguments_.value("output");
-  if (name.empty()) name = defaults_.output.value;
+  if (name.empty() && takes_format(command_, defaults_.output.value)) name = defaults_.output.value;
   if (name == "wide") return OutputFormat::wide;
   if (name == "json") return OutputFormat::json;
   if (name == "yaml") return OutputFormat::yaml;
@@ -204,8 +230,18 @@ bool Context::report(const model::Loaded& loaded) {
   if (shown.error_count() + shown.warning_count() > 0) {
     io_.write_err(render_all(shown, loaded.sources, colored(io_.err_is_terminal)));
   }
-  if (!loaded.read_error.empty()) io_.write_err(fmt::format("weft: {}\n", loaded.read_error));
-  return loaded.read_error.empty() && !all.has_errors();
+  if (loaded.read_error) (void)failed(*loaded.read_error);
+  return !loaded.read_error && !all.has_errors();
+}
+
+// Who named the file, if not the command line, and which file may be meant.
+std::string Context::explain_unreadable(const Error& error) const {
+  if (error.where.empty() || !error.message.starts_with("cannot read")) return {};
+  std::string text;
+  if (error.where == default_cluster_.path && !default_cluster_.setting.empty())
+    text += fmt::format("  the name comes from {}\n", default_cluster_.setting);
+  if (const std::string hint = suggest_file(error.where); !hint.empty()) text += fmt::format("  {}\n", hint);
+  return text;
 }
 
 bool Context::colored(bool is_terminal) const {

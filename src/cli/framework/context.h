@@ -9,6 +9,7 @@
 
 #include "base/document.h"
 #include "cli/framework/command.h"
+#include "cli/framework/default_cluster.h"
 #include "cli/framework/io.h"
 #include "cli/framework/parser.h"
 #include "cli/framework/user_config.h"
@@ -39,8 +40,10 @@ class Context {
   // The same, only with --verbose.
   void detail(std::string_view text);
 
-  // The default cluster file, or "". For commands that find their arguments themselves; parse_line() does for others.
-  [[nodiscard]] std::string default_cluster() const;
+  // The default cluster file, or "". For commands that find their arguments themselves; parse_line() does for others,
+  // and run_weft() then says which file it inserted.
+  [[nodiscard]] std::string default_cluster();
+  void use_default_cluster(DefaultCluster cluster);
   // Usage error: no cluster file is given, and there is no default one.
   Exit missing_cluster(const std::string& usage);
 
@@ -64,13 +67,15 @@ class Context {
 
  private:
   [[nodiscard]] bool colored(bool is_terminal) const;
-  [[nodiscard]] bool to_file() const;  // --file
+  [[nodiscard]] std::string explain_unreadable(const Error& error) const;  // further lines
+  [[nodiscard]] bool to_file() const;                                      // --file
   Status print(std::string_view text);
 
   Io& io_;
   const Command& command_;
   const Arguments& arguments_;
   UserDefaults defaults_;
+  DefaultCluster default_cluster_;  // if it is used
   bool quiet_ = false;
   bool verbose_ = false;
 };

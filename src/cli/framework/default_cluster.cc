@@ -1,10 +1,13 @@
 #include "cli/framework/default_cluster.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
+
+#include "base/utf8.h"
 
 namespace weft::cli {
 namespace {
@@ -40,11 +43,15 @@ std::string find_upward() {
 }  // namespace
 
 DefaultCluster find_default_cluster(const Io& io, const UserDefaults& defaults) {
-  if (std::string given = io.environment("WEFT_CLUSTER"); !given.empty()) return {std::move(given), "WEFT_CLUSTER"};
+  if (std::string given = io.environment("WEFT_CLUSTER"); !given.empty())
+    return {std::move(given), "WEFT_CLUSTER", "the environment variable WEFT_CLUSTER"};
   std::error_code problem;
-  if (std::filesystem::is_regular_file(kClusterFile, problem)) return {std::string(kClusterFile), "in this folder"};
-  if (std::string above = find_upward(); !above.empty()) return {std::move(above), "in a folder above"};
-  if (defaults.cluster.has_value()) return {*defaults.cluster, "of the configuration file"};
+  if (std::filesystem::is_regular_file(kClusterFile, problem)) return {std::string(kClusterFile), "in this folder", {}};
+  if (std::string above = find_upward(); !above.empty()) return {std::move(above), "in a folder above", {}};
+  if (defaults.cluster.has_value()) {
+    return {*defaults.cluster, "of the configuration file",
+            fmt::format("`defaults: cluster:` of {}", printable(user_config_path(io)))};
+  }
   return {};
 }
 

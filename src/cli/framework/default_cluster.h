@@ -11,8 +11,9 @@
 namespace weft::cli {
 
 struct DefaultCluster {
-  std::string path;    // "" if there is none
-  std::string origin;  // "WEFT_CLUSTER", "weft.yaml in a folder above", ...
+  std::string path;     // "" if there is none
+  std::string origin;   // "WEFT_CLUSTER", "in a folder above", ...
+  std::string setting;  // where the name was set, with the place to correct it; "" for a file that was found
 };
 
 inline constexpr std::string_view kClusterFile = "weft.yaml";

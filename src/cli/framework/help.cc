@@ -12,9 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxHeading = 26;  // wider headings get a line of their own
 
-// Headings on the left, their texts on the right.
-void append_entries(std::string& out, const std::vector<Choice>& entries, std::size_t width) {
-  std::size_t column = 0;
+// Headings on the left, their texts on the right from `column` on, or further if a heading is wider.
+void append_entries(std::string& out, const std::vector<Choice>& entries, std::size_t width, std::size_t column = 0) {
   const std::size_t max_heading = std::min(kMaxHeading, width / 3);
   for (const Choice& entry : entries) {
     if (entry.name.size() <= max_heading) column = std::max(column, entry.name.size());
@@ -37,12 +36,13 @@ void append_entries(std::string& out, const std::vector<Choice>& entries, std::s
   }
 }
 
-void append_section(std::string& out, std::string_view title, const std::vector<Choice>& entries, std::size_t width) {
+void append_section(std::string& out, std::string_view title, const std::vector<Choice>& entries, std::size_t width,
+                    std::size_t column = 0) {
   if (entries.empty()) return;
   out += "\n";
   out += title;
   out += ":\n";
-  append_entries(out, entries, width);
+  append_entries(out, entries, width, column);
 }
 
 void append_paragraph(std::string& out, std::string_view text, std::size_t width) {
@@ -69,6 +69,25 @@ std::vector<Choice> argument_entries(const Command& command) {
   std::vector<Choice> entries;
   for (const Argument& argument : command.arguments) entries.push_back({argument.name, argument.help});
   return entries;
+}
+
+std::vector<Choice> command_entries(const std::vector<const Command*>& commands) {
+  std::vector<Choice> entries;
+  entries.reserve(commands.size());
+  for (const Command* command : commands) entries.push_back({command->name, command->summary});
+  return entries;
+}
+
+// Examples and summaries of some of the commands.
+std::string commands_help(const std::vector<const Command*>& commands, std::size_t width) {
+  std::string out;
+  std::vector<Example> examples;
+  for (const Command* command : commands) {
+    if (!command->examples.empty()) examples.push_back(command->examples.front());
+  }
+  append_examples(out, examples);
+  append_section(out, "Commands", command_entries(commands), width);
+  return out;
 }
 
 }  // namespace
@@ -103,23 +122,22 @@ const std::vector<Example>& main_examples() {
   return examples;
 }
 
-std::vector<Choice> command_list() {
-  std::vector<Choice> entries;
-  for (const Command& command : all_commands()) entries.push_back({command.name, command.summary});
-  return entries;
-}
-
 std::string main_help(std::size_t width) {
   std::string out;
   append_examples(out, main_examples());
   append_paragraph(out, about_weft(), width);
   out += "\nUsage: weft COMMAND [ARGUMENTS] [OPTIONS]\n";
-  append_section(out, "Commands", command_list(), width);
+  std::size_t column = 0;
+  for (const Command& command : all_commands()) column = std::max(column, command.name.size());
+  for (const CommandSection& section : command_sections())
+    append_section(out, section.title, command_entries(section.commands), width, column);
   append_section(out, "Options of every command", option_entries(global_options()), width);
   std::vector<Choice> topics;
   for (const Topic& topic : all_topics()) topics.push_back({topic.name, topic.summary});
   append_section(out, "Topics", topics, width);
-  append_paragraph(out, "Run `weft help COMMAND` or `weft help TOPIC` for details.", width);
+  append_paragraph(
+      out, "Run `weft help COMMAND` or `weft help TOPIC` for details, and `weft help oob` for the commands of a group.",
+      width);
   return out;
 }
 
@@ -146,16 +164,11 @@ std::string command_help(const Command& command, std::size_t width) {
 }
 
 std::string group_help(std::string_view group, std::size_t width) {
-  std::string out;
-  std::vector<Choice> entries;
-  std::vector<Example> examples;
-  for (const Command* command : commands_of_group(group)) {
-    entries.push_back({command->name, command->summary});
-    if (!command->examples.empty()) examples.push_back(command->examples.front());
-  }
-  append_examples(out, examples);
-  append_section(out, "Commands", entries, width);
-  return out;
+  return commands_help(commands_of_group(group), width);
+}
+
+std::string section_help(const CommandSection& section, std::size_t width) {
+  return commands_help(section.commands, width);
 }
 
 std::string topic_help(const Topic& topic, std::size_t width) {

@@ -15,14 +15,13 @@ inline constexpr std::size_t kMaxHelpWidth = 100;  // columns that stay legible
 [[nodiscard]] std::string main_help(std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string command_help(const Command& command, std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string group_help(std::string_view group, std::size_t width = kMaxHelpWidth);
+[[nodiscard]] std::string section_help(const CommandSection& section, std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string topic_help(const Topic& topic, std::size_t width = kMaxHelpWidth);
 [[nodiscard]] std::string version_text();  // "weft 0.2.0 (91106daaa032)\n"
 
 // A one-paragraph description of weft.
 [[nodiscard]] const std::string& about_weft();
 [[nodiscard]] const std::vector<Example>& main_examples();
-// The commands as `weft help` lists them, a group as one; and each one's summary.
-[[nodiscard]] std::vector<Choice> command_list();
 // "-o, --output FORMAT"
 [[nodiscard]] std::string option_heading(const Option& option);
 // The help text with choices and default.

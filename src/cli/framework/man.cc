@@ -87,9 +87,10 @@ std::string main_man_page(const std::vector<Choice>& formats) {
   out += ".SH DESCRIPTION\n" + roff_prose(about_weft()) + "\n";
   out += ".SH COMMANDS\n" +
          roff_prose("Each command has a manual page: `man weft-oob-status` is about `weft oob status`.\n");
-  std::vector<const Command*> commands;
-  for (const Command& command : all_commands()) commands.push_back(&command);
-  append_list(out, commands);
+  for (const CommandSection& section : command_sections()) {
+    out += ".SS \"" + roff(section.title) + "\"\n";
+    append_list(out, section.commands);
+  }
   out += ".SH OPTIONS\nThese options apply to every command.\n";
   for (const Option& option : global_options()) append_option(out, option);
   append_topic(out, "\"OUTPUT FORMATS\"", "formats");

@@ -9,6 +9,7 @@
 #include "base/diagnostic.h"
 #include "base/utf8.h"
 #include "cli/framework/default_cluster.h"
+#include "cli/framework/suggestions.h"
 
 namespace weft::cli {
 namespace {
@@ -56,13 +57,6 @@ std::vector<std::string_view> command_words() {
   for (const Command& command : all_commands())
     words.push_back(command.group().empty() ? command.name : command.group());
   return words;
-}
-
-std::vector<std::string_view> option_names(const Command& command) {
-  std::vector<std::string_view> names;
-  for (const Option& option : command.options) names.push_back(option.name);
-  for (const Option& option : global_options()) names.push_back(option.name);
-  return names;
 }
 
 // The nearest command, else the group of a subcommand: `reach` is one of `trace`.
@@ -244,9 +238,7 @@ class LineParser {
     const Option* option = find_option(command, name);
     if (option == nullptr) {
       fail("unknown option " + in_backticks("--" + name));
-      const std::string_view near = nearest(name, option_names(command));
-      if (!near.empty()) hint(fmt::format("did you mean `--{}`?", near));
-      return;
+      return hint(suggest_option(name, command));
     }
     if (option->value.empty()) {
       if (equals != std::string::npos) return fail(fmt::format("--{} takes no value", name));
@@ -305,8 +297,9 @@ class LineParser {
   void check_choice(const std::string& what, const std::string& value, const std::vector<Choice>& choices) {
     const std::vector<std::string> names = names_of(choices);
     if (std::find(names.begin(), names.end(), value) != names.end()) return;
-    fail(fmt::format("{}: {} is not one of {}", what, in_backticks(value), listed(names)));
-    hint(did_you_mean(value, {names.begin(), names.end()}));
+    const std::string_view relation = names.size() == 1 ? "not" : "not one of";
+    fail(fmt::format("{}: {} is {} {}", what, in_backticks(value), relation, listed(names)));
+    hint(suggest_choice(value, choices));
   }
 
   void check_arguments() {
@@ -314,8 +307,16 @@ class LineParser {
     std::vector<Argument> wanted = line_.command->arguments;
     if (!line_.arguments.server_option().empty())
       std::erase_if(wanted, [](const Argument& argument) { return argument.local; });
-    insert_cluster(wanted);
     const std::vector<std::string>& given = line_.arguments.words_;
+    if (!cluster_replaced(wanted)) {
+      if (const auto correction = find_misplaced_cluster(*line_.command, wanted, given))
+        return fail(correction->problem, correction->line);
+      insert_cluster(wanted);
+      if (const auto correction = find_omitted_cluster(*line_.command, wanted, given)) {
+        fail(correction->problem, correction->line);
+        return hint(std::string(kClusterHint));
+      }
+    }
     for (std::size_t i = 0; i < wanted.size() && line_.problem.empty(); ++i) {
       if (i < given.size()) {
         if (!wanted[i].choices.empty() && !wanted[i].open) check_choice(wanted[i].name, given[i], wanted[i].choices);
@@ -338,9 +339,6 @@ class LineParser {
     const auto cluster =
         std::find_if(wanted.begin(), wanted.end(), [](const Argument& argument) { return argument.from_default; });
     if (cluster == wanted.end() || !find_cluster_) return;
-    for (const std::string& option : cluster->replaced_by) {
-      if (line_.arguments.has(option)) return;
-    }
     std::vector<std::string>& given = line_.arguments.words_;
     const auto place = static_cast<std::size_t>(cluster - wanted.begin());
     const auto needed = static_cast<std::size_t>(
@@ -353,7 +351,18 @@ class LineParser {
     line_.default_cluster = true;
   }
 
-  void fail(std::string problem) { line_.problem = std::move(problem); }
+  // Whether an option replaces the cluster file.
+  [[nodiscard]] bool cluster_replaced(const std::vector<Argument>& wanted) const {
+    return std::any_of(wanted.begin(), wanted.end(), [this](const Argument& argument) {
+      return std::any_of(argument.replaced_by.begin(), argument.replaced_by.end(),
+                         [this](const std::string& option) { return line_.arguments.has(option); });
+    });
+  }
+
+  void fail(std::string problem, std::string right_line = {}) {
+    line_.problem = std::move(problem);
+    hint(std::move(right_line));
+  }
   void hint(std::string text) {
     if (!text.empty()) line_.hints.push_back(std::move(text));
   }

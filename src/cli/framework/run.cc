@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/utf8.h"
 #include "cli/framework/context.h"
@@ -30,16 +31,6 @@ Exit complain(Io& io, const ParsedLine& line) {
   if (line.command != nullptr) text += fmt::format("  `weft {} --help` for help\n", line.command->name);
   io.write_err(text);
   return Exit::usage;
-}
-
-// Which cluster file an action is about must be seen before it happens.
-void note_default_cluster(Context& context, const DefaultCluster& cluster) {
-  const std::string text = fmt::format("cluster file {} ({})", printable(cluster.path), cluster.origin);
-  if (find_option(context.command(), "yes") != nullptr) {
-    context.note(text);
-  } else {
-    context.detail(text);
-  }
 }
 
 // A broken configuration file must not keep anyone from working: commands that need its contexts report it.
@@ -72,7 +63,7 @@ Exit run_weft(const std::vector<std::string>& words, Io& io) {
   if (line.command == nullptr)
     return print(io, line.group.empty() ? main_help(width) : group_help(line.group, width), pager);
   Context context(io, *line.command, line.arguments, defaults);
-  if (line.default_cluster) note_default_cluster(context, cluster);
+  if (line.default_cluster) context.use_default_cluster(std::move(cluster));
   const bool on_server = !line.arguments.server_option().empty();
   return on_server ? line.command->run_on_server(context) : line.command->run(context);
 }

@@ -211,9 +211,15 @@ OobSetup::~OobSetup() {
 
 std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credentials, Exit& code, std::size_t first,
                                          OobUse use) {
+  return open(context, needs_credentials, code,
+              OobWords{context.arguments().word(first), context.arguments().word(first + 1)}, use);
+}
+
+std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credentials, Exit& code, OobWords words,
+                                         OobUse use) {
   oob::forbid_core_dumps();
   std::unique_ptr<OobSetup> setup(new OobSetup());
-  setup->first_ = first;
+  setup->words_ = std::move(words);
   setup->arguments_ = &context.arguments();
   setup->context_ = &context;
   if (!setup->open_inventory(context, code) || !setup->choose(context, code)) return nullptr;
@@ -224,7 +230,7 @@ std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credential
 bool OobSetup::open_inventory(Context& context, Exit& code) {
   code = Exit::usage;
   const Arguments& arguments = context.arguments();
-  loaded_ = context.open_cluster(arguments.word(first_));
+  loaded_ = context.open_cluster(words_.cluster);
   if (loaded_->cluster == nullptr) {
     (void)context.report(*loaded_);
     return false;
@@ -245,9 +251,9 @@ bool OobSetup::open_inventory(Context& context, Exit& code) {
 }
 
 bool OobSetup::choose(Context& context, Exit& code) {
-  const std::string words = context.arguments().word(first_ + 1);
-  all_chosen_ = words.empty() || words == "all";
-  const Result<std::vector<std::uint32_t>> chosen = inventory_.select(words.empty() ? "all" : words);
+  const std::string& hosts = words_.hosts;
+  all_chosen_ = hosts.empty() || hosts == "all";
+  const Result<std::vector<std::uint32_t>> chosen = inventory_.select(hosts.empty() ? "all" : hosts);
   if (!chosen.ok()) {
     code = context.usage_error(chosen.error().message, {"run `weft oob inventory CLUSTER` for a list of devices"});
     return false;

@@ -48,12 +48,21 @@ struct ActionTerms {
   std::optional<std::uint32_t> limit;
 };
 
+// The arguments of a command: a cluster file, and HOSTS ("" for all).
+struct OobWords {
+  std::string cluster;
+  std::string hosts;
+};
+
 class OobSetup {
  public:
   // CLUSTER and HOSTS are the arguments from `first` on. Null after an error was reported; `code` is then the exit
   // code. `needs_credentials`: also open the provider, the journal and the connector.
   [[nodiscard]] static std::unique_ptr<OobSetup> open(Context& context, bool needs_credentials, Exit& code,
                                                       std::size_t first = 0, OobUse use = OobUse::change);
+  // For commands that find their arguments themselves.
+  [[nodiscard]] static std::unique_ptr<OobSetup> open(Context& context, bool needs_credentials, Exit& code,
+                                                      OobWords words, OobUse use = OobUse::change);
   // For commands that need the journal and the state folder, but no login to a BMC: after open() without credentials.
   // False after an error was reported.
   [[nodiscard]] bool open_journal_alone(Context& context, Exit& code, OobUse use = OobUse::change);
@@ -106,7 +115,7 @@ class OobSetup {
   bool all_chosen_ = true;
   std::string state_;
   std::string who_;
-  std::size_t first_ = 0;
+  OobWords words_;
   int width_ = oob::kDefaultFanOut;
   oob::SystemClock clock_;
   std::optional<StopSignals> signals_;

@@ -3,7 +3,10 @@
 
 #include <limits>
 
+#include "base/utf8.h"
+#include "cli/framework/default_cluster.h"
 #include "cli/framework/option_reader.h"
+#include "cli/framework/suggestions.h"
 #include "cli/oob/input.h"
 #include "cli/oob/progress.h"
 #include "cli/oob/status.h"
@@ -20,12 +23,17 @@ using oob::PowerVerb;
 constexpr std::uint32_t kDefaultLimit = 32;
 
 std::vector<Choice> verbs() {
-  return {{"status", "read the power state (read-only)"},
-          {"on", "power on, staggered within the power budgets of feeds and PDUs"},
-          {"off", "power off immediately (ForceOff)"},
-          {"soft", "graceful shutdown of the operating system"},
-          {"cycle", "power cycle; ForceOff, a wait and On if the BMC has no PowerCycle"},
-          {"reset", "restart without power off (ForceRestart)"}};
+  return {
+      {"status", "read the power state (read-only)"},
+      {"on", "power on, staggered within the power budgets of feeds and PDUs", {"poweron", "power-on", "start", "up"}},
+      {"off",
+       "power off immediately (ForceOff)",
+       {"poweroff", "power-off", "forceoff", "force-off", "stop", "kill", "down"}},
+      {"soft", "graceful shutdown of the operating system", {"shutdown", "halt", "graceful", "gracefulshutdown"}},
+      {"cycle",
+       "power cycle; ForceOff, a wait and On if the BMC has no PowerCycle",
+       {"powercycle", "power-cycle", "reboot", "restart"}},
+      {"reset", "restart without power off (ForceRestart)", {"forcerestart", "reboot", "restart", "warm-reset"}}};
 }
 
 // False after an error was reported.
@@ -150,8 +158,12 @@ Exit run_power_command(Context& context) {
   const std::string word = arguments.word(0);
   if (word.empty()) return context.usage_error("missing VERB", {usage_of(context.command())});
   const std::optional<PowerVerb> verb = oob::power_verb_named(word);
-  if (!verb && word != "status")
-    return context.usage_error(fmt::format("unknown power verb `{}`", word), {"verbs: " + listed(names_of(verbs()))});
+  if (!verb && arguments.words().size() == 1 && names_cluster_file(word))
+    return context.usage_error("missing VERB", {fmt::format("weft oob power VERB {}", printable(word))});
+  if (!verb && word != "status") {
+    return context.usage_error("unknown power verb " + in_backticks(word),
+                               {suggest_choice(word, verbs()), "verbs: " + listed(names_of(verbs()))});
+  }
   if (arguments.word(1).empty()) return context.missing_cluster(usage_of(context.command()));
   return verb ? run_verb(context, *verb) : run_oob_status(context, 1);
 }

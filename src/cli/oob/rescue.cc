@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cli/framework/context.h"
+#include "cli/framework/default_cluster.h"
 #include "cli/oob/input.h"
 #include "cli/operate/oob_remote.h"
 #include "oob/rescue/fleet.h"
@@ -26,12 +27,18 @@ enum class Wish : std::uint8_t { list, show, plan, run, resume };
 struct Asked {
   Wish wish = Wish::plan;
   std::string name;
-  std::size_t cluster = 1;  // which word is the cluster file
-  std::string resume;       // id, or "last"
+  std::string cluster;  // the cluster file
+  std::string resume;   // id, or "last"
 };
 
+bool is_runbook(const std::string& name) {
+  const std::vector<std::string> names = oob::runbook_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // Two forms: NAME CLUSTER --run, and run NAME CLUSTER.
-Result<Asked> read_words(const Arguments& arguments) {
+Result<Asked> read_words(Context& context) {
+  const Arguments& arguments = context.arguments();
   const std::vector<std::pair<std::string_view, Wish>> verbs = {
       {"list", Wish::list}, {"show", Wish::show}, {"plan", Wish::plan}, {"run", Wish::run}, {"resume", Wish::resume}};
   Asked asked;
@@ -52,7 +59,7 @@ Result<Asked> read_words(const Arguments& arguments) {
   if (asked.wish == Wish::resume)
     asked.resume = arguments.has("resume") ? arguments.value("resume") : std::string(kLast);
   asked.name = arguments.word(at);
-  asked.cluster = at + 1;
+  asked.cluster = arguments.word(at + 1);
   const bool on_server = !arguments.server_option().empty();  // which has its own cluster file
   std::size_t wanted = asked.wish == Wish::list ? at : at + 1;
   if (asked.wish != Wish::list && asked.wish != Wish::show && !on_server) ++wanted;
@@ -60,8 +67,10 @@ Result<Asked> read_words(const Arguments& arguments) {
     return Error{ErrorCode::invalid_input, fmt::format("unexpected argument `{}`", arguments.word(wanted)), {}};
   if (asked.wish == Wish::list) return asked;
   if (asked.name.empty()) return Error{ErrorCode::invalid_input, "missing runbook name", {}};
-  if (asked.wish != Wish::show && !on_server && arguments.word(asked.cluster).empty())
-    return Error{ErrorCode::invalid_input, "missing CLUSTER", {}};
+  if (asked.wish == Wish::show || on_server) return asked;
+  if (is_runbook(asked.cluster) && names_cluster_file(asked.name))
+    return Error{ErrorCode::invalid_input, "CLUSTER must follow NAME", {}};
+  if (asked.cluster.empty()) asked.cluster = context.default_cluster();
   return asked;
 }
 
@@ -212,7 +221,7 @@ Exit run_book(Context& context, const Asked& asked) {
   }
   const bool acts = asked.wish != Wish::plan && !context.arguments().has("dry-run");
   Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, acts, code, asked.cluster);
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, acts, code, OobWords{asked.cluster, {}});
   if (setup == nullptr) return code;
   oob::RescueTerms terms = read_terms(context, *setup);
   if (acts && asked.wish == Wish::resume) {
@@ -235,16 +244,17 @@ Exit run_book(Context& context, const Asked& asked) {
 }
 
 Exit run_rescue_command(Context& context) {
-  const Result<Asked> asked = read_words(context.arguments());
+  const Result<Asked> asked = read_words(context);
   if (!asked.ok()) return context.usage_error(asked.error().message, {usage_of(context.command())});
   if (asked->wish == Wish::list) return list_books(context);
   if (asked->wish == Wish::show) return show_book(context, asked->name);
+  if (asked->cluster.empty()) return context.missing_cluster(usage_of(context.command()));
   return run_book(context, *asked);
 }
 
 // The one form that the API's table has: a runbook, and what is asked as an option.
 Exit run_rescue_on_server(Context& context) {
-  const Result<Asked> asked = read_words(context.arguments());
+  const Result<Asked> asked = read_words(context);
   if (!asked.ok()) return context.usage_error(asked.error().message, {"with a server, leave CLUSTER out"});
   OobLine line = read_oob_line(context);
   for (const char* option : {"plan", "run", "resume"}) line.options.erase(option);
@@ -322,7 +332,10 @@ Command rescue_command() {
        .hint = Hint::file,
        .required = false,
        .open = true},
-      {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
+      {.name = "CLUSTER",
+       .help = "a cluster file [default: see `weft help cluster-file`]",
+       .hint = Hint::file,
+       .required = false},
       {.name = "MORE", .help = "the cluster file, if a verb precedes NAME", .hint = Hint::file, .required = false}};
   command.options = joined(joined(rescue_options(), oob_action_options()),
                            joined({output_option(), file_option(), catalog_option()}, oob_options()));

@@ -365,7 +365,11 @@ Command oob_trust_command() {
                             file_option(),
                             catalog_option()},
                            oob_options());
-  std::erase_if(command.options, [](const Option& option) { return option.name == "credentials"; });
+  for (Option& option : command.options) {
+    if (option.name != "credentials") continue;
+    option.help = "accepted as by the other commands, and not used: this one does not log in";
+    option.fallback.clear();
+  }
   command.run = run_trust;
   return command;
 }

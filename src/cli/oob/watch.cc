@@ -129,9 +129,6 @@ Exit outcome_of(const std::vector<oob::WatchState>& states) {
 }
 
 Exit run_watch(Context& context) {
-  const OutputFormat format = context.output_format();
-  if (format == OutputFormat::yaml || format == OutputFormat::csv)
-    return context.usage_error("a watch has no end: --output is table, json or ndjson");
   OptionReader reader(context.arguments());
   oob::WatchOptions options;
   options.interval = reader.time("interval").value_or(options.interval);
@@ -194,7 +191,7 @@ Command oob_watch_command() {
                              .help = "how often the logs of a BMC that sends no events are read",
                              .fallback = "30s"},
                             {.name = "for", .value = "TIME", .help = "stop after this time"},
-                            output_option(),
+                            stream_output_option(),
                             catalog_option()},
                            oob_options());
   command.run = run_watch;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/quantity.h"
+#include "base/utf8.h"
 #include "cli/framework/option_reader.h"
 #include "cli/operate/server_client.h"
 #include "serve/api/api.h"
@@ -13,6 +15,7 @@ namespace weft::cli {
 namespace {
 
 constexpr Duration kRestartTime = milliseconds(600'000);  // how long a server may be gone
+constexpr const char* kDrill = "checkpoint";              // the one there is
 constexpr auto kLogPause = std::chrono::milliseconds(300);
 
 // Waits until `done` accepts the job's fields. Errors: the server is gone for too long, or no such job.
@@ -97,6 +100,13 @@ Exit run_logs(Context& context) {
 }
 
 Exit run_drill(Context& context) {
+  const std::string drill = context.arguments().word(0);
+  if (drill != kDrill) {
+    const std::string job = parse_integer(drill).ok() ? drill : "JOB";
+    return context.usage_error(
+        "unknown drill " + in_backticks(drill),
+        {fmt::format("the only drill is `{}`: weft drill run {} --job {}", kDrill, kDrill, job)});
+  }
   if (!context.arguments().has("job")) return context.usage_error("missing --job", {"`weft job list` shows the jobs"});
   const std::optional<std::uint64_t> job = read_job_number(context, context.arguments().value("job"));
   if (!job) return Exit::usage;
@@ -162,7 +172,7 @@ Command drill_command() {
       "left alone."};
   command.examples = {{"weft drill run checkpoint --job 7", "Restore job 7"}};
   command.arguments = {
-      {.name = "DRILL", .help = "what to prove", .choices = {{"checkpoint", "restore from a checkpoint"}}}};
+      {.name = "DRILL", .help = "what to prove", .choices = {{kDrill, "restore from a checkpoint"}}, .open = true}};
   command.options = with_server_options({{.name = "job", .letter = 'j', .value = "JOB", .help = "number of the job"}});
   command.run = run_drill;
   return command;

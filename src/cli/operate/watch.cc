@@ -56,7 +56,7 @@ Command watch_command() {
   command.options = with_server_options(
       {{.name = "job", .letter = 'j', .value = "JOB", .help = "only this job"},
        {.name = "record", .value = "N", .help = "begin after this record", .fallback = "the last one"},
-       output_option()});
+       stream_output_option()});
   command.run = run_watch;
   return command;
 }

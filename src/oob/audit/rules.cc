@@ -177,7 +177,7 @@ class Judge {
     if (settings.firewall && settings.firewall->empty())
       add("OB029", "accepts connections from every address", std::string(kSettings) + "--allow " + allow_hint());
     if (settings.ntp && settings.ntp->empty())
-      add("OB043", "takes its time from nowhere", std::string(kSettings) + "--ntp ADDRESS");
+      add("OB043", "has no NTP server", std::string(kSettings) + "--ntp ADDRESS");
     syslog(settings);
   }
 
@@ -192,7 +192,7 @@ class Judge {
     if (!settings.syslog) return;
     const std::string server = policy_.syslog.empty() ? "ADDRESS" : policy_.syslog.back();
     if (settings.syslog->empty()) {
-      add("OB019", "logs to nowhere but itself", std::string(kSettings) + "--log-to " + server);
+      add("OB019", "sends its logs to no log server", std::string(kSettings) + "--log-to " + server);
       return;
     }
     if (policy_.syslog.empty()) return;
@@ -259,12 +259,12 @@ const std::vector<AuditRule>& audit_rules() {
       {"OB026", Severity::error, "cipher suite 0 is allowed"},
       {"OB027", Severity::warning, "weak IPMI cipher suites are allowed"},
       {"OB028", Severity::warning, "certificates of BMCs are not checked"},
-      {"OB029", Severity::warning, "BMCs answer everyone"},
+      {"OB029", Severity::warning, "BMCs accept connections from any address"},
       {"OB030", Severity::warning, "servers may talk to their BMCs freely"},
       {"OB040", Severity::error, "a BMC serves plain HTTP"},
       {"OB041", Severity::warning, "a BMC's certificate proves nothing"},
       {"OB042", Severity::warning, "a BMC logs to another server than the cluster's"},
-      {"OB043", Severity::warning, "a BMC's clock comes from nowhere"},
+      {"OB043", Severity::warning, "a BMC has no NTP server"},
       {"OB044", Severity::error, "a BMC has users without a name"},
       {"OB045", Severity::error, "BMC firmware has a known hole"},
       {"OB046", Severity::note, "an advisory may apply, but the firmware version is ambiguous"},

@@ -60,9 +60,9 @@ constexpr std::array<SettingRow, 10> kRows = {{
     {"ssh", "SSH", [](const BmcSettings& s) { return switch_text(s.ssh); }},
     {"snmp", "SNMP", [](const BmcSettings& s) { return switch_text(s.snmp); }},
     {"host_interface", "Host interface", [](const BmcSettings& s) { return switch_text(s.host_interface); }},
-    {"syslog", "Syslog servers", [](const BmcSettings& s) { return list_text(s.syslog, "nowhere"); }},
-    {"firewall", "Allowed subnets", [](const BmcSettings& s) { return list_text(s.firewall, "everyone"); }},
-    {"ntp", "NTP servers", [](const BmcSettings& s) { return list_text(s.ntp, "nowhere"); }},
+    {"syslog", "Syslog servers", [](const BmcSettings& s) { return list_text(s.syslog, "none"); }},
+    {"firewall", "Allowed subnets", [](const BmcSettings& s) { return list_text(s.firewall, "any address"); }},
+    {"ntp", "NTP servers", [](const BmcSettings& s) { return list_text(s.ntp, "none"); }},
 }};
 
 // Text of a prefix for comparison: a single address is a /32. A netmask ("10.0.0.0/255.255.255.0") is not converted.

@@ -22,9 +22,10 @@ struct Saying {
   auto operator<=>(const Saying&) const = default;
 };
 
-// "OSRunning; critical: The fan Fan 3 failed"; health only if there is something to do.
+// "OSRunning; critical: The fan Fan 3 failed"; health only if there is something to do. "None" is Redfish's word for a
+// system that is not booting.
 std::string detail_of(const PowerReading& power) {
-  std::string text = power.boot_progress;
+  std::string text = power.boot_progress == "None" ? std::string() : power.boot_progress;
   if (power.health != Health::warning && power.health != Health::critical) return text;
   text += fmt::format("{}{}", text.empty() ? "" : "; ", to_text(power.health));
   if (!power.condition.empty()) text += ": " + power.condition;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/diagnostic.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "render/core/targets.h"
 
 namespace weft::render {
@@ -69,15 +71,18 @@ Status RenderOptions::set(std::string_view assignment) {
     std::vector<std::string_view> keys;
     keys.reserve(kChoices.size());
     for (const RenderChoice& one : kChoices) keys.push_back(one.key);
-    return Error{
-        ErrorCode::invalid_input,
-        fmt::format("invalid option `{}`: use KEY=VALUE, where KEY is {}", assignment, join(keys, ", ", " or ")),
-        "--set"};
+    const std::string near = choice == nullptr ? did_you_mean(key, keys) : std::string();
+    return Error{ErrorCode::invalid_input,
+                 fmt::format("invalid option {}: use KEY=VALUE, where KEY is {}{}", in_backticks(assignment),
+                             join(keys, ", ", " or "),
+                             near.empty() ? "; other settings are those of the cluster file" : "; " + near),
+                 "--set"};
   }
   const std::string_view value = assignment.substr(equals + 1);
   if (std::find(choice->values.begin(), choice->values.end(), value) == choice->values.end()) {
     return Error{ErrorCode::invalid_input,
-                 fmt::format("`{}` is {}, not `{}`", key, join(choice->values, ", ", " or "), value), "--set"};
+                 fmt::format("`{}` is {}, not {}", key, join(choice->values, ", ", " or "), in_backticks(value)),
+                 "--set"};
   }
   chosen_.insert(chosen_.begin(), {std::string(key), std::string(value)});
   return {};

@@ -45,8 +45,15 @@ ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const Statu
   status.now = now;
   status.nodes = static_cast<std::uint32_t>(scheduler.machine().nodes().size());
   status.nodes_down = scheduler.nodes_lost();
+  status.nodes_spare = state.nodes_down() - status.nodes_down;
   status.running = static_cast<std::uint32_t>(scheduler.running().size());
   status.up_gpu_milli = state.total_gpu_milli();
+  for (std::uint32_t i = 0; i < status.nodes; ++i) {
+    const auto node = static_cast<NodeId>(i);
+    if (state.free(node).up) continue;
+    const std::int64_t gpus = std::int64_t{scheduler.machine().node(node).gpus} * kWholeGpu;
+    (scheduler.kept_aside(node) ? status.spare_gpu_milli : status.down_gpu_milli) += gpus;
+  }
   status.used_gpu_milli = state.total_gpu_milli() - state.free_gpu_milli();
   status.fragmentation = ClusterFragmentation(demand_of(scheduler)).measure(state);
   status.tenants = tenant_rows(scheduler);

@@ -42,10 +42,13 @@ struct QueueEntry {
 struct ClusterStatus {
   Moment now{};
   std::uint32_t nodes = 0;
-  std::uint32_t nodes_down = 0;
+  std::uint32_t nodes_down = 0;   // without spares
+  std::uint32_t nodes_spare = 0;  // kept aside to replace others
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;
-  std::int64_t up_gpu_milli = 0;
+  std::int64_t up_gpu_milli = 0;  // all GPUs = up + down + spare
+  std::int64_t down_gpu_milli = 0;
+  std::int64_t spare_gpu_milli = 0;
   std::int64_t used_gpu_milli = 0;  // on nodes that are up
   FragmentationScore fragmentation;
   std::vector<ReasonCount> reasons;   // in the order of Reason

@@ -162,17 +162,19 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status, Ti
   document.kind = "sched-status";
   const double up = static_cast<double>(status.up_gpu_milli);
   FactsSection facts{"cluster", "Cluster", {}};
-  facts.facts = {
-      {"now_s", "At", Cell(status.now.seconds(), text_of_moment(status.now, origin))},
-      {"nodes", "Nodes", Cell(std::int64_t{status.nodes}, fmt::format("{}, {} down", status.nodes, status.nodes_down))},
-      {"nodes_down", "Nodes down", status.nodes_down},
-      {"running", "Jobs running", status.running},
-      {"waiting", "Jobs waiting", status.waiting},
-      {"used_gpus", "GPUs in use", gpus_cell(status.used_gpu_milli)},
-      {"up_gpus", "GPUs up", gpus_cell(status.up_gpu_milli)},
-      {"utilisation",  // JSON key (words: allow)
-       "Utilization", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
-      {"fragmentation", "Unusable idle GPUs", percent_cell(status.fragmentation.total)}};
+  facts.facts = {{"now_s", "At", Cell(status.now.seconds(), text_of_moment(status.now, origin))},
+                 {"nodes", "Nodes", status.nodes},
+                 {"nodes_down", "Nodes down", status.nodes_down},
+                 {"nodes_spare", "Nodes spare", status.nodes_spare},
+                 {"running", "Jobs running", status.running},
+                 {"waiting", "Jobs waiting", status.waiting},
+                 {"used_gpus", "GPUs in use", gpus_cell(status.used_gpu_milli)},
+                 {"up_gpus", "GPUs up", gpus_cell(status.up_gpu_milli)},
+                 {"down_gpus", "GPUs down", gpus_cell(status.down_gpu_milli)},
+                 {"spare_gpus", "GPUs spare", gpus_cell(status.spare_gpu_milli)},
+                 {"utilisation",  // JSON key (words: allow)
+                  "Utilization", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
+                 {"fragmentation", "Unusable idle GPUs", percent_cell(status.fragmentation.total)}};
   document.sections.emplace_back(std::move(facts));
 
   TableSection parts{"fragmentation", "Fragmentation of idle GPUs", {}, {}};

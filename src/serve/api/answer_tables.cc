@@ -306,10 +306,13 @@ AnswerShape queue_shape() {
             {{"now_s", kNumber, "time of the answer, seconds since 1970"},
              {"nodes", kInteger, "nodes"},
              {"nodes_down", kInteger, "nodes out of service"},
+             {"nodes_spare", kInteger, "spare nodes, which replace others"},
              {"running", kInteger, "running jobs"},
              {"waiting", kInteger, "waiting jobs"},
              {"used_gpus", kNumber, "GPUs in use"},
              {"up_gpus", kNumber, "GPUs of nodes in service"},
+             {"down_gpus", kNumber, "GPUs of nodes out of service"},
+             {"spare_gpus", kNumber, "GPUs of spare nodes"},
              {"utilisation", kNumber, "share of GPUs in use, from 0 to 1"},  // JSON key (words: allow)
              {"fragmentation", kNumber, "share of idle GPUs that no usual job can use, from 0 to 1"}},
             kOptional},
