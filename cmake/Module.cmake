@@ -20,19 +20,26 @@ endfunction()
 # theirs clashes: several times as fast as each by itself when all must be compiled. What is left to compile goes to
 # VARIABLE. A bundle names its members relative to src/ or tests/, so that clones in different folders share the compiler
 # cache. The everyday build goes without, so that a change compiles one file, and a missing #include is seen.
+# ENTRY name: a function that every source has, and that becomes <name>_<source>.
 function(weft_bundle target variable)
-  set(${variable} ${ARGN} PARENT_SCOPE)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "ENTRY" "")
+  set(sources ${arg_UNPARSED_ARGUMENTS})
+  set(${variable} ${sources} PARENT_SCOPE)
+  set(entry "")
+  if(arg_ENTRY)
+    set(entry --entry "${arg_ENTRY}")
+  endif()
   find_program(WEFT_PYTHON python3)
   if(NOT WEFT_BUNDLE OR NOT WEFT_PYTHON)
     return()
   endif()
   execute_process(COMMAND "${WEFT_PYTHON}" "${PROJECT_SOURCE_DIR}/scripts/bundles.py"
-      --write "${PROJECT_BINARY_DIR}/bundles/${target}" --max ${WEFT_BUNDLE_MAX} ${ARGN}
+      --write "${PROJECT_BINARY_DIR}/bundles/${target}" --max ${WEFT_BUNDLE_MAX} ${entry} ${sources}
     OUTPUT_VARIABLE bundled COMMAND_ERROR_IS_FATAL ANY)
   set(${variable} ${bundled} PARENT_SCOPE)
   # A name that one of the files begins or ends to use must bring a new look.
   set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/scripts/bundles.py" ${ARGN})
+    "${PROJECT_SOURCE_DIR}/scripts/bundles.py" ${sources})
 endfunction()
 
 # For tests/layers.py, which checks it; the build compiles a module as one.
@@ -201,8 +208,10 @@ function(weft_finish_modules)
   endif()
   if(WEFT_TESTS)
     weft_add_unit_tests()
-    if(WEFT_TEST_SET STREQUAL "sanitized" AND main)  # nothing there runs the executable
-      set_target_properties(weft weft_cli PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    if(WEFT_TEST_SET STREQUAL "sanitized" AND main)  # nothing there runs the executable, or tests the plain modules
+      set(unused ${WEFT_PLAIN_MODULES})
+      list(TRANSFORM unused PREPEND "weft_")
+      set_target_properties(weft ${unused} PROPERTIES EXCLUDE_FROM_ALL TRUE)
     endif()
   endif()
 endfunction()

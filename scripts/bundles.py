@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""scripts/bundles.py --write FOLDER --max N FILE...: groups sources that may be compiled as one unit, at most N per
-unit, and writes each group to FOLDER as a source that includes them. Prints what is to be compiled, as a CMake list:
-those, and the files that stay by themselves.
+"""scripts/bundles.py --write FOLDER --max N [--entry NAME] FILE...: groups sources that may be compiled as one unit, at
+most N per unit, and writes each group to FOLDER as a source that includes them. Prints what is to be compiled, as a CMake
+list: those, and the files that stay by themselves. With --entry every source has a function of that name, which becomes
+NAME_<name of the source>; no file then stays by itself.
 
 Most of the time a file takes goes into the headers it includes, so builds that compile everything anew (what users run,
 the tests, the sanitizers, clang-tidy) take several files at a time, as one source that includes them. That works where
@@ -194,9 +195,11 @@ def bundles(sources, max_files=DEFAULT_MAX):
     return [[str(member.source) for member in group] for group in group_members(sources, max_files, rename=False)]
 
 
-def lines(member, number, base):
+def lines(member, number, base, entry=None):
     """How a bundle includes a source."""
     include = f'#include "{member.source.relative_to(base)}"\n'
+    if entry is not None:
+        include = f"#define {entry} {entry}_{member.source.stem}\n{include}#undef {entry}\n"
     if not member.renamed:
         return include
     own = "".join(f"{line}\n" for line in re.findall(r'^#include [<"].*[>"]', read(member.source), re.MULTILINE))
@@ -216,14 +219,15 @@ def main():
         sys.exit(__doc__)
     folder, max_files = pathlib.Path(sys.argv[2]), int(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
+    entry, sources = (sys.argv[6], sys.argv[7:]) if sys.argv[5] == "--entry" else (None, sys.argv[5:])
     compiled = []
-    for number, group in enumerate(group_members(sys.argv[5:], max_files, rename=True)):
+    for number, group in enumerate(group_members(sources, max_files, rename=True)):
         base = next((place for place in PLACES[:2] if place in group[0].source.parents), None)
-        if len(group) == 1 or base is None:
+        if (len(group) == 1 and entry is None) or base is None:
             compiled += [str(member.source) for member in group]
             continue
         bundle = folder / f"{number}.cc"
-        write(bundle, "".join(lines(member, count, base) for count, member in enumerate(group)))
+        write(bundle, "".join(lines(member, count, base, entry) for count, member in enumerate(group)))
         compiled.append(str(bundle))
     print(";".join(compiled), end="")
 

@@ -47,7 +47,7 @@ export -f fuzz_one
 if (($# > 0)); then
   names=("$@")
 else
-  mapfile -t names < <(find "build/$FUZZ_PRESET/tests/fuzz" -maxdepth 1 -type f -name '*_fuzz' -printf '%f\n' |
+  mapfile -t names < <(find "build/$FUZZ_PRESET/tests/fuzz" -maxdepth 1 \( -type f -o -type l \) -name '*_fuzz' -printf '%f\n' |
     sed 's/_fuzz$//' | LC_ALL=C sort)
 fi
 if ((${#names[@]} == 0)); then

@@ -22,7 +22,7 @@ void check_order(std::string_view a, std::string_view b) {
   CHECK(!same || *same == 0, "a version is equal to itself");
 }
 
-void run(const std::string& text) {
+void run_advisories(const std::string& text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("advisories.yaml", text);
@@ -52,6 +52,6 @@ void run(const std::string& text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::oob::run(std::string(data, data + size));
+  weft::oob::run_advisories(std::string(data, data + size));
   return 0;
 }

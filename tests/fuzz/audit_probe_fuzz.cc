@@ -13,7 +13,7 @@
 namespace weft::oob {
 namespace {
 
-void run(std::span<const std::uint8_t> bytes) {
+void run_audit_probe(std::span<const std::uint8_t> bytes) {
   const std::uint8_t sequence = bytes.empty() ? 0 : bytes[0] & 0x3FU;
   (void)is_presence_pong(bytes, sequence);
   (void)read_auth_capabilities(bytes, sequence);
@@ -35,6 +35,6 @@ void run(std::span<const std::uint8_t> bytes) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 4096) return 0;
-  weft::oob::run({data, size});
+  weft::oob::run_audit_probe({data, size});
   return 0;
 }

@@ -39,7 +39,7 @@ void play(ChakraSet set) {
   (void)write(graph_run_document({}, *run), {OutputFormat::json, false});
 }
 
-void run(std::string_view bytes) {
+void run_chakra(std::string_view bytes) {
   if (bytes.empty()) return;
   const auto first = static_cast<std::uint8_t>(bytes[0]);
   bytes.remove_prefix(1);
@@ -72,6 +72,7 @@ void run(std::string_view bytes) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::workload::run(std::string_view(reinterpret_cast<const char*>(data), size));  // NOLINT(*-reinterpret-cast)
+  weft::workload::run_chakra(
+      std::string_view(reinterpret_cast<const char*>(data), size));  // NOLINT(*-reinterpret-cast)
   return 0;
 }

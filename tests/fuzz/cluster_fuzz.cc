@@ -89,7 +89,7 @@ void check_effective(const model::Spec& spec, const model::Catalog& catalog) {
   }
 }
 
-void run(std::string text) {
+void run_cluster(std::string text) {
   static const std::shared_ptr<const model::Catalog> catalog = load_built_in();
   Sources sources;
   Diagnostics diagnostics;
@@ -123,6 +123,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::run(std::string(data, data + size));
+  weft::run_cluster(std::string(data, data + size));
   return 0;
 }

@@ -11,7 +11,7 @@
 namespace weft::oob {
 namespace {
 
-void run(const std::string& text) {
+void run_firmware(const std::string& text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("firmware.yaml", text);
@@ -39,6 +39,6 @@ void run(const std::string& text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::oob::run(std::string(data, data + size));
+  weft::oob::run_firmware(std::string(data, data + size));
   return 0;
 }

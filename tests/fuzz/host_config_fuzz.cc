@@ -51,7 +51,7 @@ void check_places(const config::ConfigSet& set, const Sources& sources) {
   }
 }
 
-void run(std::string_view name, const std::string& text) {
+void run_host_config(std::string_view name, const std::string& text) {
   Sources sources;
   config::ConfigSet set;
   Diagnostics diagnostics;
@@ -76,6 +76,6 @@ void run(std::string_view name, const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > 16384) return 0;
   const std::size_t names = std::size(weft::kNames);
-  weft::run(weft::kNames[data[0] % names], std::string(data + 1, data + size));
+  weft::run_host_config(weft::kNames[data[0] % names], std::string(data + 1, data + size));
   return 0;
 }

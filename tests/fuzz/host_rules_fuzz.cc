@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kNames[] = {"x",       "a.yaml", "a.json",     "slurm.conf", "gres.conf",   "cgroup.conf",
                                        "exports", "fstab",  "job.sbatch", "nccl.conf",  "sysctl.conf", "nic.sh"};
 
-void run(std::string_view name, const std::string& text) {
+void run_host_rules(std::string_view name, const std::string& text) {
   static const std::vector<check::Rule> kRules = check::host_rules();
   Sources sources;
   config::ConfigSet set;
@@ -38,6 +38,6 @@ void run(std::string_view name, const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > 16384) return 0;
   const std::size_t names = std::size(weft::kNames);
-  weft::run(weft::kNames[data[0] % names], std::string(data + 1, data + size));
+  weft::run_host_rules(weft::kNames[data[0] % names], std::string(data + 1, data + size));
   return 0;
 }

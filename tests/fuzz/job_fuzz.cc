@@ -47,7 +47,7 @@ void check_rendering(const model::JobSpec& job) {
   }
 }
 
-void run(std::string text) {
+void run_job(std::string text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("job.yaml", std::move(text));
@@ -70,6 +70,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::run(std::string(data, data + size));
+  weft::run_job(std::string(data, data + size));
   return 0;
 }

@@ -25,7 +25,7 @@ void check_facts(const Sources& sources, FileId file) {
   CHECK(config::write_host_facts(*same) == text, "facts stay the same");
 }
 
-void run(std::string text) {
+void run_live_facts(std::string text) {
   Sources sources;
   const FileId file = sources.add("dir/leaf1.lldp", std::move(text));
   check_facts(sources, file);
@@ -47,6 +47,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::run(std::string(data, data + size));
+  weft::run_live_facts(std::string(data, data + size));
   return 0;
 }

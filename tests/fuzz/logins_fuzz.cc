@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-void run(const std::string& text) {
+void run_logins(const std::string& text) {
   const Result<Logins> logins = read_logins(text, "credentials.json");
   if (logins.ok()) {
     for (const auto& [name, login] : *logins) {
@@ -39,6 +39,6 @@ void run(const std::string& text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::cli::run(std::string(data, data + size));
+  weft::cli::run_logins(std::string(data, data + size));
   return 0;
 }

@@ -44,7 +44,7 @@ void check(Reader reader, const Sources& sources, FileId file, const Network& ne
   (void)render_all(diagnostics, sources, true);
 }
 
-void run(std::string text) {
+void run_net_flows(std::string text) {
   Sources sources;
   const FileId file = sources.add("input", std::move(text));
   for (const Network* network : {&numbered_by_host(), &numbered_by_node()}) {
@@ -61,6 +61,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::netsim::run(std::string(data, data + size));
+  weft::netsim::run_net_flows(std::string(data, data + size));
   return 0;
 }

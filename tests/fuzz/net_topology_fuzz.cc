@@ -53,7 +53,7 @@ bool has_large_number(const std::string& text) {
   return false;
 }
 
-void run(std::string text) {
+void run_net_topology(std::string text) {
   Sources sources;
   const bool large = has_large_number(text);
   const FileId file = sources.add("input", std::move(text));
@@ -69,6 +69,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::netsim::run(std::string(data, data + size));
+  weft::netsim::run_net_topology(std::string(data, data + size));
   return 0;
 }

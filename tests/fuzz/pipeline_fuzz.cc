@@ -34,7 +34,7 @@ void check_pipeline(const Pipeline& pipeline) {
   CHECK(check_run(pipeline, *again).ok(), "it belongs to the pipeline");
 }
 
-void run(std::string text) {
+void run_pipeline(std::string text) {
   (void)parse_run_state(text);
   Sources sources;
   Diagnostics diagnostics;
@@ -51,6 +51,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::pipeline::run(std::string(data, data + size));
+  weft::pipeline::run_pipeline(std::string(data, data + size));
   return 0;
 }

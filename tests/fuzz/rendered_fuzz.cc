@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-void run(std::string_view text) {
+void run_rendered(std::string_view text) {
   const Result<render::Manifest> manifest = render::read_manifest(text, "manifest.json");
   if (manifest.ok()) {
     const Result<render::Manifest> again = render::read_manifest(render::write_manifest(*manifest), "manifest.json");
@@ -38,6 +38,6 @@ void run(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 32768) return 0;
   const std::string text(data, data + size);
-  weft::run(text);
+  weft::run_rendered(text);
   return 0;
 }

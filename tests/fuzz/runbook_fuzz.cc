@@ -52,7 +52,7 @@ std::map<std::string, std::string> settings_for(const Runbook& book) {
   return settings;
 }
 
-void run(const std::string& text) {
+void run_runbook(const std::string& text) {
   Sources sources;
   Diagnostics diagnostics;
   const std::optional<Runbook> book = read_runbook(sources, sources.add("runbook.yaml", text), diagnostics);
@@ -76,6 +76,6 @@ void run(const std::string& text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::oob::run(std::string(data, data + size));
+  weft::oob::run_runbook(std::string(data, data + size));
   return 0;
 }

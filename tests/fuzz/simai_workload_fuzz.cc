@@ -12,7 +12,7 @@
 namespace weft::workload {
 namespace {
 
-void run(std::string text) {
+void run_simai_workload(std::string text) {
   Sources sources;
   (void)looks_like_simai(text);
   const FileId file = sources.add("input", std::move(text));
@@ -45,6 +45,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::workload::run(std::string(data, data + size));
+  weft::workload::run_simai_workload(std::string(data, data + size));
   return 0;
 }

@@ -50,7 +50,7 @@ void check_job(const control::JobSpec& spec) {
   }
 }
 
-void run(std::string text) {
+void run_submission(std::string text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("submission", std::move(text));
@@ -68,6 +68,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::serve::run(std::string(data, data + size));
+  weft::serve::run_submission(std::string(data, data + size));
   return 0;
 }

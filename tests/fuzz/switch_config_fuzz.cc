@@ -42,7 +42,7 @@ void check_config(const config::SwitchConfig& config) {
   }
 }
 
-void run(std::uint8_t dialect, std::string text) {
+void run_switch_config(std::uint8_t dialect, std::string text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("switch", std::move(text));
@@ -59,6 +59,6 @@ void run(std::uint8_t dialect, std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > 65536) return 0;
-  weft::run(data[0], std::string(data + 1, data + size));
+  weft::run_switch_config(data[0], std::string(data + 1, data + size));
   return 0;
 }

@@ -28,7 +28,7 @@ void compare(std::string_view before, std::string_view after) {
   CHECK(diff.empty() == diff.text.empty(), "a difference is shown");
 }
 
-void run(const SwitchSystem& system, const std::string& text) {
+void run_switch_text(const SwitchSystem& system, const std::string& text) {
   const Status whole = plausible_config(system, text, std::nullopt);
   CHECK(whole.ok() || !whole.error().text().empty(), "what is no configuration says why");
   CHECK(plausible_config(system, text, text.size()).ok() == whole.ok(), "as long as the last is long enough");
@@ -55,6 +55,6 @@ void run(const SwitchSystem& system, const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > 16384) return 0;
   const std::vector<weft::oob::SwitchSystem>& systems = weft::oob::switch_systems();
-  weft::oob::run(systems[data[0] % systems.size()], std::string(data + 1, data + size));
+  weft::oob::run_switch_text(systems[data[0] % systems.size()], std::string(data + 1, data + size));
   return 0;
 }

@@ -27,7 +27,7 @@ void look_at(const Workload& workload) {
   }
 }
 
-void run(const std::string& bytes) {
+void run_trace(const std::string& bytes) {
   if (const Result<std::string> text = gunzip(bytes, 1U << 16U); text.ok()) {
     CHECK(text->size() <= 1U << 16U, "a stream is held to its limit");
   }
@@ -56,6 +56,6 @@ void run(const std::string& bytes) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::sched::run(std::string(data, data + size));
+  weft::sched::run_trace(std::string(data, data + size));
   return 0;
 }

@@ -19,7 +19,7 @@ std::optional<UserConfig> read(std::string text) {
   return config;
 }
 
-void run(std::string text) {
+void run_user_config(std::string text) {
   const std::optional<UserConfig> config = read(std::move(text));
   if (!config) return;
   const std::string written = write_user_config(*config, "a heading");
@@ -33,6 +33,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::cli::run(std::string(data, data + size));
+  weft::cli::run_user_config(std::string(data, data + size));
   return 0;
 }

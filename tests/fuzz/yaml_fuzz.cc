@@ -114,7 +114,7 @@ void walk(const YamlNode& node, std::size_t& left) {
   }
 }
 
-void run(std::string text) {
+void run_yaml(std::string text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("input.yaml", std::move(text));
@@ -131,6 +131,6 @@ void run(std::string text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::run(std::string(data, data + size));
+  weft::run_yaml(std::string(data, data + size));
   return 0;
 }
