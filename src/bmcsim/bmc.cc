@@ -384,9 +384,14 @@ std::uint32_t SimBmc::subscribe(std::uint32_t session) {
 }
 
 bool SimBmc::unsubscribe(std::uint32_t id) {
-  const bool gone = feed_ && feed_->unsubscribe(id);
+  if (!feed_) return false;
+  // A stream is a use of its session, to the end.
+  const std::uint32_t owner = feed_->session_of(id);
+  for (SimSession& session : sessions_) {
+    if (session.id == owner) session.last_used = now_;
+  }
   wake_streams();
-  return gone;
+  return feed_->unsubscribe(id);
 }
 
 void SimBmc::wake_streams() {

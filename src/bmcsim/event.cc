@@ -86,9 +86,10 @@ EventText text_of(const SimEvent& event) {
 
 std::string entry_path(const SimEvent& event) { return fmt::format("{}/Entries/{}", log_path_of(event), event.id); }
 
-std::string origin_of(const SimEvent& event) {
-  if (event.kind == SimEventKind::xid) return fmt::format("/redfish/v1/Chassis/{}", gpu_chassis_id(event.gpu));
-  return "/redfish/v1/Systems/1";
+// Only an XID says more with it than its log does.
+void put_origin(Value& value, const SimEvent& event) {
+  if (event.kind != SimEventKind::xid) return;
+  value.put("OriginOfCondition", link_to(fmt::format("/redfish/v1/Chassis/{}", gpu_chassis_id(event.gpu))));
 }
 
 // An Event (DSP0268) around one record.
@@ -124,7 +125,9 @@ Value log_entry_value(const SimEvent& event) {
   if (!text.arguments.empty()) entry.put("MessageArgs", Value::texts(text.arguments));
   if (is_xid) {
     entry.put("Resolved", false);
-    entry.put("Links", Value::map({{"OriginOfCondition", link_to(origin_of(event))}}));
+    Value links = Value::map();
+    put_origin(links, event);
+    entry.put("Links", std::move(links));
   }
   return entry;
 }
@@ -140,7 +143,7 @@ Value event_value(const SimEvent& event) {
   record.put("Message", text.message);
   record.put("MessageId", rule.id);
   if (!text.arguments.empty()) record.put("MessageArgs", Value::texts(text.arguments));
-  record.put("OriginOfCondition", link_to(origin_of(event)));
+  put_origin(record, event);
   record.put("LogEntry", link_to(entry_path(event)));
   return event_of(event.id, std::move(record));
 }

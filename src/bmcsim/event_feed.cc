@@ -25,6 +25,13 @@ bool SimEventFeed::has_session(std::uint32_t session) const {
                      [&](const SimSubscription& each) { return each.session == session; });
 }
 
+std::uint32_t SimEventFeed::session_of(std::uint32_t id) const {
+  for (const SimSubscription& each : subscriptions_) {
+    if (each.id == id) return each.session;
+  }
+  return 0;
+}
+
 std::uint32_t SimEventFeed::subscribe(std::uint32_t session) {
   if (subscriptions_.size() >= kMaxSubscriptions) return 0;
   subscriptions_.push_back({next_subscription_++, session});

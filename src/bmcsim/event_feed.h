@@ -32,6 +32,7 @@ class SimEventFeed {
   [[nodiscard]] const std::vector<SimSubscription>& subscriptions() const { return subscriptions_; }
   [[nodiscard]] bool has_subscription(std::uint32_t id) const;
   [[nodiscard]] bool has_session(std::uint32_t session) const;  // whether one of its streams is open
+  [[nodiscard]] std::uint32_t session_of(std::uint32_t id) const;
   // The id of a new one; 0 if there are too many.
   [[nodiscard]] std::uint32_t subscribe(std::uint32_t session);
   bool unsubscribe(std::uint32_t id);

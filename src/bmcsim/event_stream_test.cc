@@ -213,6 +213,18 @@ TEST_F(SimEventStreamTest, EndsWithItsSession) {
   EXPECT_THAT(read(after).ids, ElementsAre(2));
 }
 
+TEST_F(SimEventStreamTest, ASessionTimesOutAfterItsStream) {
+  const SimSession* session = bmc_->open_session(1);
+  ASSERT_NE(session, nullptr);
+  const SimEventStream stream = open({}, session->id);
+  pass(86'400'000);
+  EXPECT_TRUE(bmc_->unsubscribe(stream.subscription()));
+  pass(1);
+  EXPECT_EQ(bmc_->sessions().size(), 1U);
+  pass(world_.options.session_timeout.count() / 1'000'000);
+  EXPECT_TRUE(bmc_->sessions().empty());
+}
+
 TEST_F(SimEventStreamTest, StreamsAreLimited) {
   for (std::size_t i = 0; i < kMaxSubscriptions; ++i) EXPECT_NE(bmc_->subscribe(0), 0U);
   EXPECT_EQ(bmc_->subscribe(0), 0U);
