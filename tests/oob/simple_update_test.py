@@ -95,25 +95,25 @@ class SimpleUpdate(unittest.TestCase):
 
     def test_the_bmc_fetches_the_image(self):
         bmcs, row = self.update("installed")
-        self.assertEqual(row["outcome"], "done", row)
+        self.assertEqual(row["end"], "done", row)
         self.assertEqual(bmcs.servers[0].bodies,
                          [{"ImageURI": URI, "TransferProtocol": "HTTPS", "Targets": [f"{INVENTORY}/BMC"]}])
 
     def test_an_address_that_the_bmc_refuses(self):
         bmcs, row = self.update("refused", code=3)
-        self.assertNotIn(row["outcome"], ("done", "staged"), row)
+        self.assertNotIn(row["end"], ("done", "staged"), row)
         self.assertIn("No such host", json.dumps(row))
         self.assertEqual(len(bmcs.servers[0].bodies), 1)
 
     def test_an_image_that_the_bmc_cannot_read(self):
         bmcs, row = self.update("unreadable", code=3)
-        self.assertNotIn(row["outcome"], ("done", "staged"), row)
+        self.assertNotIn(row["end"], ("done", "staged"), row)
         self.assertIn("could not be read", json.dumps(row))
         self.assertEqual(len(bmcs.servers[0].bodies), 1)
 
     def test_a_lost_answer_is_not_asked_for_again(self):
         bmcs, row = self.update("lost", code=3)
-        self.assertNotIn(row["outcome"], ("done", "staged"), row)
+        self.assertNotIn(row["end"], ("done", "staged"), row)
         self.assertEqual(len(bmcs.servers[0].bodies), 1, "an image whose fate is not known is never sent again")
 
 
