@@ -248,7 +248,7 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
                             f.kind == render::ChangeKind::added ? "new file" : "removed from the cluster"});
       continue;
     }
-    std::vector<std::string> places = shorten_places(f.changes);
+    const std::vector<std::string> places = shorten_places(f.changes);
     for (std::size_t i = 0; i < f.changes.size(); ++i) {
       if (!all && i == kShownPerFile) {
         table.rows.push_back({subject_of(f), f.path, "...",
@@ -258,9 +258,8 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
       }
       const render::Change& change = f.changes[i];
       auto [before, after] = whole ? std::pair(change.before, change.after) : shorten_pair(change.before, change.after);
-      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind),
-                            whole ? change.where : std::move(places[i]), std::move(before), std::move(after),
-                            render::to_text(change.risk), change.effect});
+      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind), whole ? change.where : places[i],
+                            std::move(before), std::move(after), render::to_text(change.risk), change.effect});
     }
   }
   return table;
