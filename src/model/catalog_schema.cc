@@ -48,11 +48,8 @@ const Choices<PortUse>& choices_of(PortUse) {
   return table;
 }
 const Choices<MediumKind>& choices_of(MediumKind) {
-  static const Choices<MediumKind> table{{"dac", MediumKind::dac},
-                                         {"aoc", MediumKind::aoc},
-                                         {"fiber", MediumKind::fibre},
-                                         {"copper", MediumKind::copper},
-                                         {"fibre", MediumKind::fibre}};  // accepted: its name in older files
+  static const Choices<MediumKind> table{
+      {"dac", MediumKind::dac}, {"aoc", MediumKind::aoc}, {"fiber", MediumKind::fibre}, {"copper", MediumKind::copper}};
   return table;
 }
 const Choices<BmcProtocol>& choices_of(BmcProtocol) {

@@ -162,6 +162,9 @@ Result<Breakout> parse_breakout(std::string_view text) {
   return Breakout{static_cast<int>(ports.value()), speed.value()};
 }
 
+// The name of a choice that had another one: files with that one are still read.
+std::string_view present_name(std::string_view name) { return name == "fibre" ? "fiber" : name; }
+
 }  // namespace
 
 std::string to_text(const Breakout& breakout) { return fmt::format("{}x{}", breakout.ports, to_text(breakout.speed)); }
@@ -178,7 +181,7 @@ int read_choice(const YamlNode& node, Diagnostics& diagnostics, const std::vecto
   const std::string* text = scalar_text(node, diagnostics, "one of " + listed);
   if (text == nullptr) return -1;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == *text) return static_cast<int>(i);
+    if (names[i] == *text || names[i] == present_name(*text)) return static_cast<int>(i);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view near = nearest(*text, candidates);

@@ -253,7 +253,8 @@ class Hints(Folder):
                  ("catalog show H100-sxn", "h100-sxm"), ("explain qo01", "QO001"),
                  ("oob power shutdown c.yaml train001", "soft"), ("oob power ccle c.yaml train001", "cycle"),
                  ("show cc.yaml", "c.yaml"), ("check ./cc.yaml", "./c.yaml"), ("describe train001 c.yml", "c.yaml"),
-                 ("render c.yaml -o o --set slrum=24.05", "slurm")]
+                 ("render c.yaml -o o --set slrum=24.05", "slurm"), ("validate c.yaml", "check"),
+                 ("generate c.yaml", "render"), ("help drain", "node drain")]
         for line, wanted in cases:
             with self.subTest(line=line):
                 done = self.weft(*line.split(), code=2)
@@ -269,6 +270,13 @@ class Hints(Folder):
         self.weft("design", "--gpus", "64", "-f", "c.yaml")
         reboot = self.weft("oob", "power", "reboot", "c.yaml", "train001", code=2).stderr
         self.assertIn("did you mean `cycle` or `reset`?", reboot)
+
+    def test_Headings(self):
+        self.assertIn("`weft help simulate` lists the commands for it", self.weft("simulate", code=2).stderr)
+        error = self.weft("show", "xyz", code=2).stderr
+        self.assertIn("`xyz` is neither a file nor a view\n  views: summary, ", error)
+        (self.folder / "cluster.yaml").write_text("", encoding="utf-8")
+        self.assertIn("did you mean `cluster.yaml`?", self.weft("show", "cluster", code=2).stderr)
 
     def test_NothingNear(self):
         for option, table in [("--gpu", "gpus"), ("--server", "servers")]:

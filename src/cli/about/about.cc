@@ -6,6 +6,7 @@
 #include "cli/framework/completion.h"
 #include "cli/framework/context.h"
 #include "cli/framework/help.h"
+#include "cli/framework/suggestions.h"
 #include "cli/framework/terminal.h"
 
 namespace weft::cli {
@@ -38,8 +39,9 @@ Exit run_help(Context& context) {
     known.push_back(topic.name);
   }
   for (const Command& command : all_commands()) known.push_back(command.name);
+  const std::string near = did_you_mean(name, known);
   return context.usage_error("no command or topic is named " + in_backticks(name),
-                             {did_you_mean(name, known), "run `weft help` for a list"});
+                             {near.empty() ? suggest_command(name) : near, "run `weft help` for a list"});
 }
 
 Command help_command() {

@@ -10,6 +10,7 @@
 #include "check/core/checker.h"
 #include "cli/design/findings.h"
 #include "cli/framework/context.h"
+#include "cli/framework/default_cluster.h"
 #include "cli/framework/terminal.h"
 #include "oob/audit/audit.h"
 
@@ -97,7 +98,8 @@ Exit run_check(Context& context) {
   const std::vector<std::string>& live = arguments.values("live");
   files.insert(files.end(), live.begin(), live.end());
   if (path.empty() && files.empty()) {
-    return context.usage_error("nothing to check", {usage_of(context.command())});
+    return context.usage_error("missing input: give CLUSTER or --config",
+                               {usage_of(context.command()), std::string(kClusterHint)});
   }
   if (path.empty() && !live.empty()) {
     return context.usage_error("--live needs a cluster file to compare with",
@@ -260,6 +262,7 @@ Command check_command() {
   Command command;
   command.name = "check";
   command.summary = "Check a design or a running cluster for problems";
+  command.synonyms = {"validate", "verify", "lint"};
   command.usage = "[CLUSTER] [--config PATH]... [--live PATH]... [OPTIONS]";
   command.description = {
       "Runs every rule on the compiled cluster and on real configuration: SONiC config_db.json, NX-OS running configs, "

@@ -108,6 +108,7 @@ Command describe_command() {
 Command find_text_command() {
   Command command;
   command.name = "find";
+  command.synonyms = {"search", "grep"};
   command.summary = "Search names, addresses, models and labels of a cluster";
   command.usage = "TEXT CLUSTER [--limit N] [OPTIONS]";
   command.description = {

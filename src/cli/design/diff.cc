@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/human_format.h"
@@ -210,6 +212,25 @@ std::pair<std::string, std::string> shorten_pair(const std::string& before, cons
 
 std::string subject_of(const render::FileChanges& file) { return file.device.empty() ? file.target : file.device; }
 
+// Where each change is. A line that was edited is a removed and an added one, whose text is all there is.
+std::vector<std::string> shorten_places(const std::vector<render::Change>& changes) {
+  using render::ChangeKind;
+  const auto is_line = [](const render::Change& change) { return change.before.empty() && change.after.empty(); };
+  std::vector<std::string> places;
+  places.reserve(changes.size());
+  for (const render::Change& change : changes) places.push_back(change.where);
+  for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
+    const render::Change& one = changes[i];
+    const render::Change& next = changes[i + 1];
+    const bool edited = (one.kind == ChangeKind::removed && next.kind == ChangeKind::added) ||
+                        (one.kind == ChangeKind::added && next.kind == ChangeKind::removed);
+    if (!edited || !is_line(one) || !is_line(next)) continue;
+    std::tie(places[i], places[i + 1]) = shorten_pair(one.where, next.where);
+    ++i;
+  }
+  return places;
+}
+
 // `all`: every change of a file; `whole`: values in full.
 TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool all, bool whole) {
   TableSection table;
@@ -227,6 +248,7 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
                             f.kind == render::ChangeKind::added ? "new file" : "removed from the cluster"});
       continue;
     }
+    const std::vector<std::string> places = shorten_places(f.changes);
     for (std::size_t i = 0; i < f.changes.size(); ++i) {
       if (!all && i == kShownPerFile) {
         table.rows.push_back({subject_of(f), f.path, "...",
@@ -236,8 +258,8 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
       }
       const render::Change& change = f.changes[i];
       auto [before, after] = whole ? std::pair(change.before, change.after) : shorten_pair(change.before, change.after);
-      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind), change.where, std::move(before),
-                            std::move(after), render::to_text(change.risk), change.effect});
+      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind), whole ? change.where : places[i],
+                            std::move(before), std::move(after), render::to_text(change.risk), change.effect});
     }
   }
   return table;

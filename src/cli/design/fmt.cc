@@ -90,6 +90,7 @@ Exit run_fmt(Context& context) {
 Command fmt_command() {
   Command command;
   command.name = "fmt";
+  command.synonyms = {"format"};
   command.summary = "Format cluster files and job files";
   command.usage = "FILE... [--check] [--diff]";
   command.description = {

@@ -110,6 +110,7 @@ Exit run_render(Context& context) {
 Command render_command() {
   Command command;
   command.name = "render";
+  command.synonyms = {"generate", "build"};
   command.summary = "Generate the configuration files of the whole cluster";
   command.usage = "CLUSTER -o DIR [--target NAME]... [--job FILE]... [OPTIONS]";
   command.description = {

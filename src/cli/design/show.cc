@@ -11,6 +11,7 @@
 #include "cli/design/yaml_json.h"
 #include "cli/framework/context.h"
 #include "cli/framework/default_cluster.h"
+#include "cli/framework/suggestions.h"
 #include "design/bom.h"
 #include "design/checklist.h"
 #include "design/cluster_page.h"
@@ -129,8 +130,11 @@ Request read_words(Context& context) {
   }
   if (arguments.words().size() == 1) {
     const std::string hint = suggest_view(first);
-    if (!hint.empty() && !std::filesystem::exists(first)) {
-      context.usage_error(fmt::format("{} is neither a file nor a view", in_backticks(first)), {hint});
+    const bool is_word = !std::filesystem::exists(first) && !names_cluster_file(first);
+    if (is_word || (!hint.empty() && !std::filesystem::exists(first))) {
+      const std::vector<std::string> names = view_names([](const View&) { return true; });
+      context.usage_error(fmt::format("{} is neither a file nor a view", in_backticks(first)),
+                          {hint, suggest_file(first), hint.empty() ? "views: " + listed(names) : ""});
       return {};
     }
     return {preset, first};

@@ -9,6 +9,7 @@
 #include "check/qos/class_trace.h"
 #include "check/reach/reachability.h"
 #include "cli/framework/context.h"
+#include "cli/framework/default_cluster.h"
 
 namespace weft::cli {
 namespace {
@@ -24,7 +25,7 @@ std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
   const std::vector<std::string>& files = context.arguments().values("config");
   if (path.empty() && (cluster_needed || files.empty())) {
     context.usage_error(cluster_needed ? "missing CLUSTER" : "missing input: give CLUSTER or --config",
-                        {usage_of(context.command())});
+                        {usage_of(context.command()), std::string(kClusterHint)});
     return nullptr;
   }
   auto read = std::make_unique<Read>();

@@ -70,6 +70,7 @@ struct Command {
   Exit (*run)(Context&) = nullptr;
   Exit (*run_on_server)(Context&) = nullptr;  // with --server, --context or --socket; null: `run` does both
   bool group_default = false;                 // runs when only the group's name is given
+  std::vector<std::string> synonyms{};        // other words for it, which are not accepted but lead to it
 
   // "catalog" for "catalog show"; "" for a command without a group.
   [[nodiscard]] std::string_view group() const;

@@ -52,30 +52,6 @@ bool has_options(const Command& command, std::string_view word) {
   return true;
 }
 
-std::vector<std::string_view> command_words() {
-  std::vector<std::string_view> words;
-  for (const Command& command : all_commands())
-    words.push_back(command.group().empty() ? command.name : command.group());
-  return words;
-}
-
-// The nearest command, else the group of a subcommand: `reach` is one of `trace`.
-std::string suggest_command(std::string_view word) {
-  std::string hint = did_you_mean(word, command_words());
-  if (!hint.empty()) return hint;
-  std::vector<std::string_view> last_words;
-  for (const Command& command : all_commands()) {
-    if (!command.group().empty()) last_words.push_back(command.last_word());
-  }
-  const std::string_view near = nearest(word, last_words);
-  std::vector<std::string> names;
-  for (const Command& command : all_commands()) {
-    if (!near.empty() && !command.group().empty() && command.last_word() == near)
-      names.push_back("`" + command.name + "`");
-  }
-  return names.empty() ? std::string() : fmt::format("did you mean {}?", listed(names));
-}
-
 }  // namespace
 
 std::string Arguments::value(std::string_view option) const {

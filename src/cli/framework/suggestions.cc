@@ -105,6 +105,29 @@ std::optional<Correction> find_omitted_cluster(const Command& command, const std
   return Correction{"missing " + arguments[*cluster].name, line_of(command, right)};
 }
 
+std::string suggest_command(std::string_view word) {
+  for (const CommandSection& section : command_sections()) {
+    const std::string title = to_lower(section.title);
+    if (title == to_lower(word)) return fmt::format("`weft help {}` lists the commands for it", title);
+  }
+  std::vector<std::string> same;
+  std::vector<std::string_view> first_words;
+  std::vector<std::string_view> last_words;
+  for (const Command& command : all_commands()) {
+    const auto& synonyms = command.synonyms;
+    if (std::find(synonyms.begin(), synonyms.end(), to_lower(word)) != synonyms.end()) same.push_back(command.name);
+    first_words.push_back(command.group().empty() ? command.name : command.group());
+    if (!command.group().empty()) last_words.push_back(command.last_word());
+  }
+  if (!same.empty()) return question(same);
+  if (std::string hint = did_you_mean(word, first_words); !hint.empty()) return hint;
+  const std::string_view near = nearest(word, last_words);  // `reach` is one of `trace`
+  for (const Command& command : all_commands()) {
+    if (!near.empty() && !command.group().empty() && command.last_word() == near) same.push_back(command.name);
+  }
+  return question(same);
+}
+
 std::string suggest_choice(std::string_view word, const std::vector<Choice>& choices) {
   std::vector<std::string> same;
   std::vector<std::string_view> names;

@@ -26,6 +26,9 @@ struct Correction {
                                                              const std::vector<Argument>& arguments,
                                                              const std::vector<std::string>& words);
 
+// "did you mean `render`?", "did you mean `node drain`?" for `drain`, "`weft help simulate` lists..." for a heading of
+// help.
+[[nodiscard]] std::string suggest_command(std::string_view word);
 // "did you mean `cycle` or `reset`?" by the choices' synonyms, else by spelling; "" if nothing is near.
 [[nodiscard]] std::string suggest_choice(std::string_view word, const std::vector<Choice>& choices);
 // "did you mean `--output`?"

@@ -117,6 +117,7 @@ Exit run_submit(Context& context) {
 Command job_submit_command() {
   Command command;
   command.name = "job submit";
+  command.synonyms = {"sbatch", "run"};
   command.summary = "Submit job files, sbatch scripts or manifests";
   command.usage = "FILE... [OPTIONS]";
   command.description = {
