@@ -13,6 +13,8 @@ import socket
 import ssl
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 import unittest
 import urllib.request
@@ -20,6 +22,7 @@ import urllib.request
 from small_bmc import Bmcs
 from lab import needs, run_tests
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SERVERS = pathlib.Path(os.environ.get("WEFT_REDFISH_SERVERS", "/nonexistent"))
 
 
@@ -50,7 +53,7 @@ class Other(Bmcs):
 
     def wait_until_it_answers(self):
         context = ssl._create_unverified_context()  # pylint: disable=protected-access
-        for _ in range(60):
+        for _ in range(600):
             assert self.process.poll() is None, (self.folder / "server.log").read_text(errors="replace")[-2000:]
             try:
                 with urllib.request.urlopen(f"https://127.0.0.1:{self.port}/redfish/v1/", context=context, timeout=5):
@@ -66,6 +69,16 @@ class Other(Bmcs):
         super().close()
 
 
+def mockup_server(mockup, *more):
+    """The command line of DMTF's server."""
+    def line(bmcs, key):
+        # It uses grequests, which Debian does not have, for pushed events alone.
+        (bmcs.folder / "modules/grequests.py").write_text("", encoding="utf-8")
+        return [sys.executable, str(SERVERS / "Redfish-Mockup-Server/redfishMockupServer.py"), "-D", str(mockup), *more,
+                "-H", "127.0.0.1", "-p", str(bmcs.port), "-s", "--cert", bmcs.certificate, "--key", key]
+    return line
+
+
 class MockupServer(unittest.TestCase):
     """DMTF's: the mockup is read by the test as files."""
 
@@ -74,14 +87,7 @@ class MockupServer(unittest.TestCase):
         needs(self.source.is_dir(), "WEFT_REDFISH_SERVERS")
         self.mockup = self.source / "public-rackmount1"
 
-        def line(bmcs, key):
-            # It uses grequests, which Debian does not have, for pushed events alone.
-            (bmcs.folder / "modules/grequests.py").write_text("", encoding="utf-8")
-            return [sys.executable,
-                    str(self.source / "redfishMockupServer.py"), "-D", str(self.mockup), "-S", "-H", "127.0.0.1",
-                    "-p", str(bmcs.port), "-s", "--cert", bmcs.certificate, "--key", key]
-
-        self.bmcs = Other(line)
+        self.bmcs = Other(mockup_server(self.mockup, "-S"))
         self.addCleanup(self.bmcs.close)
 
     def resource(self, path):
@@ -112,6 +118,30 @@ class MockupServer(unittest.TestCase):
     def test_a_reset_without_an_effect_is_not_done(self):
         rows = self.bmcs.json("power off", "--reason", "test", "--yes", "--deadline", "15s", code=3)["devices"]
         self.assertEqual(rows[0]["end"], "not done", rows)
+
+
+class MockupServerOfDumps(unittest.TestCase):
+    """The same server with the dumps of real BMCs: it ignores query parameters, so pages overlap. The numbers are those
+    of tests/oob/dumps_test.py (docs/validation.md)."""
+
+    def test_events_and_sensors(self):
+        needs((SERVERS / "Redfish-Mockup-Server").is_dir(), "WEFT_REDFISH_SERVERS")
+        archive = pathlib.Path(os.environ.get("WEFT_TEST_DATA") or SOURCE.parent / "shared") / "redfish/dumps.tar.gz"
+        needs(archive.exists(), "data redfish/dumps.tar.gz")
+        expected = {"nvidia_viking": (459, 16, 367), "nvidia_gb200": (81, 9, 236), "supermicro": (591, 2, 72),
+                    "dell": (10, 2, 79), "hpe": (20, 4, 62)}
+        with tempfile.TemporaryDirectory() as folder:
+            with tarfile.open(archive) as dumps:
+                dumps.extractall(folder)  # ours
+            for name, wanted in expected.items():
+                bmcs = Other(mockup_server(pathlib.Path(folder) / "mockups" / name))
+                try:
+                    events = json.loads(bmcs.run("events", "-o", "json", code=None)[0])["events"]
+                    sensors = bmcs.run("sensors", "-o", "json", code=None)[0]
+                finally:
+                    bmcs.close()
+                found = (len(events), len({one["log"] for one in events}), len(json.loads(sensors)["readings"]))
+                self.assertEqual(found, wanted, name)
 
 
 class SushyTools(unittest.TestCase):

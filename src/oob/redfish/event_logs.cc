@@ -35,7 +35,13 @@ void RedfishBmc::read_pages(const std::string& path, Result<Value> first, std::s
                             Members& out) {
   std::set<std::string> seen{path};  // of a service whose pages link to each other in a circle
   std::set<std::string> first_ones;  // first member of each page: a service that ignores $skip repeats pages
-  std::set<std::pair<std::string, std::string>> known;  // path and id: pages may overlap while entries are added
+  // Path and id ("" of a link): pages may overlap while entries are added, some of them expanded and some not.
+  std::set<std::pair<std::string, std::string>> known;
+  const auto is_known = [&](const std::string& member, const std::string& id) {
+    const auto found = known.lower_bound({member, std::string()});  // the link, or else any of the path
+    if (found == known.end() || found->first != member) return false;
+    return id.empty() || found->second.empty() || known.contains({member, id});
+  };
   Result<Value> page = std::move(first);
   for (int pages = 0; pages < kMaxPages; ++pages) {
     if (!page.ok()) {
@@ -48,7 +54,9 @@ void RedfishBmc::read_pages(const std::string& path, Result<Value> first, std::s
     for (std::size_t i = 0; i < collection.members.size() && out.members.size() < most; ++i) {
       const std::string& member = collection.members[i];
       const std::string id = whole ? raw_text(*collection.expanded[i], {"Id"}) : std::string();
-      if (known.emplace(member, id).second) out.members.push_back({member, whole ? *collection.expanded[i] : Value()});
+      if (is_known(member, id)) continue;
+      known.emplace(member, id);
+      out.members.push_back({member, whole ? *collection.expanded[i] : Value()});
     }
     const std::string next = next_page(plain(path), *page, out.members.size());
     if (next.empty() || !seen.insert(next).second) return;

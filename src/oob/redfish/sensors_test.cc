@@ -53,6 +53,28 @@ TEST_F(RedfishBmcTest, ReadsSensorsOneByOneOrExpanded) {
   EXPECT_EQ(service_->server().count("GET", "/redfish/v1/Chassis/1/Sensors?$expand=.($levels=1)"), 1);
 }
 
+// A stored mockup of a service with pages, as DMTF's mockup server serves it: the first page has all members, expanded;
+// the next ones have some of them again, as links.
+TEST_F(RedfishBmcTest, PagesThatOverlapHaveEachSensorOnce) {
+  serve();
+  service_->collection("/redfish/v1/Chassis", {"/redfish/v1/Chassis/1"});
+  service_->put("/redfish/v1/Chassis/1", R"({"@odata.id": "/redfish/v1/Chassis/1",
+    "Sensors": {"@odata.id": "/redfish/v1/Chassis/1/Sensors"}})");
+  service_->put("/redfish/v1/Chassis/1/Sensors", R"({"Members": [
+    {"@odata.id": "/redfish/v1/s/1", "Id": "1", "Name": "Inlet", "Reading": 20, "ReadingUnits": "Cel"},
+    {"@odata.id": "/redfish/v1/s/2", "Id": "2", "Name": "Outlet", "Reading": 30, "ReadingUnits": "Cel"}],
+    "Members@odata.nextLink": "/redfish/v1/Chassis/1/More"})");
+  service_->put("/redfish/v1/Chassis/1/More", R"({"Members": [
+    {"@odata.id": "/redfish/v1/s/2"}, {"@odata.id": "/redfish/v1/s/3"}]})");
+  service_->put("/redfish/v1/s/2", R"({"Id": "2", "Name": "Outlet", "Reading": 30, "ReadingUnits": "Cel"})");
+  service_->put("/redfish/v1/s/3", R"({"Id": "3", "Name": "CPU", "Reading": 40, "ReadingUnits": "Cel"})");
+  const Result<std::vector<SensorReading>> sensors = bmc().sensors();
+  ASSERT_TRUE(sensors.ok()) << sensors.error().text();
+  std::vector<std::string> names;
+  for (const SensorReading& sensor : *sensors) names.push_back(sensor.name);
+  EXPECT_THAT(names, testing::ElementsAre("Inlet", "Outlet", "CPU"));
+}
+
 TEST_F(RedfishBmcTest, SensorsThermalAndPowerAreOneList) {
   serve();
   service_->collection("/redfish/v1/Chassis",
