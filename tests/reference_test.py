@@ -69,13 +69,13 @@ class Reference(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("must have these two lines once", done.stderr)
 
-    def test_command_without_a_group_fails(self):
+    def test_listed_command_without_a_page_fails(self):
         script = self.root / "weft"
         script.write_text(EXTENDED.format(weft=WEFT), encoding="utf-8")
         script.chmod(0o755)
         done = self.run_script("--check", weft=str(script))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("`weft brew` is in no group", done.stderr)
+        self.assertIn("no command or topic is named `brew`", done.stderr)
 
 
 if __name__ == "__main__":

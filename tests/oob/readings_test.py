@@ -92,8 +92,11 @@ class OobReadings(ReadingsCase):
         for kind in kinds:
             rows = bmcs.json("sensors", "--kind", kind)["readings"]
             self.assertEqual([one["kind"] for one in rows], [kind])
-        _, err = bmcs.run("sensors", "--kind", "loudness")
+        _, err = bmcs.run("sensors", "--kind", "loudness", code=2)
         self.assertIn("altitude", err)
+        _, err = bmcs.run("sensors", "--kind", "altit", code=2)
+        self.assertIn("did you mean `altitude`?", err)
+        self.assertIn("temperature", bmcs.run("sensors", "--kind", "voltage")[1], "every BMC might have that kind")
 
     def test_chassis_that_cannot_be_read_is_named(self):
         tree = with_sensors({"Name": "Inlet", "ReadingType": "Temperature", "Reading": 21})
