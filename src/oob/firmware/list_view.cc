@@ -209,8 +209,8 @@ std::size_t note_unmatched(Document& document, const Inventory& inventory, const
                            const FirmwareBaseline& baseline) {
   const auto is_there = [&](const ComponentPattern& what) {
     return std::any_of(fleet.devices().begin(), fleet.devices().end(), [&](const auto& entry) {
-      const auto& [target, device] = entry;
-      const std::string& model = inventory.targets()[target].model;
+      const DeviceFirmware& device = entry.second;
+      const std::string& model = inventory.targets()[entry.first].model;
       const std::vector<FirmwareItem>& items = device.firmware.items;
       return std::any_of(items.begin(), items.end(), [&](const FirmwareItem& item) {
         return is_running(item) && !item.version.empty() && is_about(what, device.identity, model, item);
