@@ -176,8 +176,8 @@ TEST(SettingsView, EachValueIsListedOnceWithItsDevices) {
   EXPECT_THAT(text, testing::ContainsRegex("IPMI over LAN +off +2 +train\\[01-02\\]"));
   EXPECT_THAT(text, testing::ContainsRegex("IPMI over LAN +on +1 +train03"));
   EXPECT_THAT(text, testing::ContainsRegex("Cipher suites +0, 3, 17 +1 +train03"));
-  EXPECT_THAT(text, testing::ContainsRegex("Syslog servers +nowhere +1 +train03"));
-  EXPECT_THAT(text, testing::ContainsRegex("Allowed subnets +everyone +1 +train03"));
+  EXPECT_THAT(text, testing::ContainsRegex("Syslog servers +none +1 +train03"));
+  EXPECT_THAT(text, testing::ContainsRegex("Allowed subnets +any address +1 +train03"));
 }
 
 // ---- lock-outs ----
