@@ -6,7 +6,7 @@ set -euo pipefail
 
 run_packages=(g++ make cmake ninja-build python3 libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev zlib1g-dev
   libcurl4-openssl-dev libfreeipmi-dev libipmiconsole-dev libsqlite3-dev libboost-dev)
-test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev lld-14
+test_packages=(build-essential file ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev lld-14
   libgtest-dev libgmock-dev libbenchmark-dev git
   iproute2 lldpd ibsim-utils opensm infiniband-diags
   slurmctld slurmd slurm-client slurmrestd slurm-wlm-basic-plugins slurm-wlm-jwt-plugin munge
