@@ -239,7 +239,9 @@ void Controller::end_attempt(const Job& job, Step& step) {
   } else if (cause == StopCause::limit || (end == AttemptEnd::application && policy.on_success_only)) {
     next = JobState::failed;
   } else if (end == AttemptEnd::application) {
-    ended.until = now_ + backoff_of(policy, job.failures + 1);
+    // The delay is for jobs that fail again and again: one that ran for longer than any delay restarts after the first.
+    const bool ran = attempt.running != sched::Moment() && now_ - attempt.running > policy.max_backoff;
+    ended.until = now_ + backoff_of(policy, ran ? 1 : job.failures + 1);
   } else if (cause == StopCause::timeout || job.node_failures > 0) {
     ended.until = now_ + backoff_of(policy, job.node_failures + 1);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -62,15 +63,6 @@ std::string describe(const Drill& drill, const sched::Machine& machine) {
   }
   return fmt::format("passed: attempt {} restored {} (step {}) on {}; attempt {} had run on {}", drill.restored,
                      drill.checkpoint, drill.step, names_of(drill.after, machine), drill.stopped, before);
-}
-
-bool Attempt::all_sealed() const {
-  return std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.sealed; });
-}
-
-Part* Attempt::find(sched::NodeId node) {
-  const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.node == node; });
-  return found == parts.end() ? nullptr : &*found;
 }
 
 bool Reservation::has(sched::NodeId node) const { return std::binary_search(nodes.begin(), nodes.end(), node); }
@@ -234,13 +226,15 @@ void ControlState::place(Job& job, const Record& record) {
   attempt.charge = static_cast<sched::Charge>(std::min<std::uint8_t>(record.code, 2));
   attempt.placed = record.at;
   attempt.chosen = job.spec->checkpoint.volumes.empty();
+  std::set<sched::NodeId> nodes;
   for (std::size_t i = 0; i < record.slots.size(); ++i) {
-    if (attempt.find(record.slots[i].node) != nullptr) continue;
+    if (!nodes.insert(record.slots[i].node).second) continue;
     Part part;
     part.node = record.slots[i].node;
     part.boot = record.boots[i];
     attempt.parts.push_back(part);
   }
+  attempt.index_parts();
   job.current = std::move(attempt);
 }
 

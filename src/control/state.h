@@ -50,10 +50,12 @@ struct Attempt {
   StopCause cause = StopCause::none;
   std::string cause_text;
   sched::Moment placed{};
-  sched::Moment sent{};     // the last start
-  sched::Moment running{};  // when every part was seen running
-  sched::Moment stopped{};  // when the last stop was sent
+  sched::Moment sent{};                // the last start
+  sched::Moment running{};             // when every part was seen running
+  sched::Moment stopped{};             // when the last stop was sent
+  std::vector<std::uint32_t> by_node;  // positions in `parts` in the order of their nodes; empty: not indexed yet
   [[nodiscard]] bool all_sealed() const;
+  void index_parts();  // once `parts` is complete: jobs of thousands of nodes have as many reports
   [[nodiscard]] Part* find(sched::NodeId node);
   [[nodiscard]] const Part* find(sched::NodeId node) const { return const_cast<Attempt*>(this)->find(node); }
 };

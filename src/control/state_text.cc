@@ -345,8 +345,9 @@ class StateReader {
       --each;
       if (!is_awaited(each->first, each->second)) each = state_.operations_.erase(each);
     }
-    for (const auto& [number, job] : state_.jobs_) {
+    for (auto& [number, job] : state_.jobs_) {
       if (!job.spec) return false;
+      if (job.current) job.current->index_parts();
       if (!job.current || job.current->starts == 0) continue;
       if (!state_.can_claim(job)) return false;
       state_.claim(job);

@@ -63,7 +63,9 @@ const Schema& schema_of<JobRestartSpec>() {
     SchemaBuilder<R> b("job-restart", "Restarts of a submitted job after its own failures.");
     b.field("max_failures", &R::max_failures, "failures after which the job is held; default: max_restarts")
         .range(0, 1000);
-    b.field("backoff", &R::backoff, "delay after the first failure; doubles with every further one");
+    b.field(
+        "backoff", &R::backoff,
+        "delay after the first failure; doubles with every further one, unless the job ran for more than 10 minutes");
     return b.build();
   }();
   return schema;

@@ -203,6 +203,33 @@ std::optional<Exit> open_machine(Context& context, OptionReader& reader, SchedIn
   return std::nullopt;
 }
 
+// The jobs of the trace `input.trace_name`, as they are in the file.
+std::optional<Exit> read_trace(Context& context, OptionReader& reader, SchedInput& input) {
+  const sched::TraceOptions options = trace_options(reader);
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
+  const std::optional<FileId> file = add_file(context, input.loaded->sources, input.trace_name);
+  if (!file) return Exit::usage;
+  std::optional<sched::Workload> workload =
+      sched::read_workload(*file, input.loaded->sources, options, input.loaded->diagnostics);
+  if (!context.report(*input.loaded) || !workload) return Exit::usage;
+  input.loaded->diagnostics = Diagnostics();
+  input.workload = std::move(*workload);
+  input.notes = input.workload.notes;
+  return std::nullopt;
+}
+
+// The jobs for the machine: its names of models and pools, and the part that the options ask for.
+std::optional<Exit> fit_trace(Context& context, OptionReader& reader, SchedInput& input) {
+  rename_bits(input, &sched::Request::models, input.workload.models, input.machine->models, "GPU models");
+  rename_bits(input, &sched::Request::pools, input.workload.pools, input.machine->pools, "pools or partitions");
+  for (const std::string& text : context.arguments().values("tenant")) read_tenant(reader, text, input.tenants);
+  cut(reader, input);
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
+  if (input.workload.jobs.empty())
+    return context.usage_error("no jobs to replay", {"check --after, --until and --first"});
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> comma_parts(std::string_view text) {
@@ -274,29 +301,29 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
     return context.usage_error("missing machine",
                                {"give a cluster file before the trace, or --nodes FILE or --plain SERVERSxGPUS"});
   }
-  const sched::TraceOptions options = trace_options(reader);
   input.trace_name = arguments.words().back();
   input.loaded = described ? std::make_unique<model::Loaded>() : context.open_cluster(arguments.word(skipped));
   if (!described && !context.report(*input.loaded)) return Exit::usage;
-  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   input.loaded->diagnostics = Diagnostics();  // the diagnostics of the cluster file were already printed
-  const std::optional<FileId> file = add_file(context, input.loaded->sources, input.trace_name);
-  if (!file) return Exit::usage;
-  std::optional<sched::Workload> workload =
-      sched::read_workload(*file, input.loaded->sources, options, input.loaded->diagnostics);
-  if (!context.report(*input.loaded) || !workload) return Exit::usage;
-  input.loaded->diagnostics = Diagnostics();
-  input.workload = std::move(*workload);
-  input.notes = input.workload.notes;
+  if (const std::optional<Exit> exit = read_trace(context, reader, input)) return exit;
   if (const std::optional<Exit> exit = open_machine(context, reader, input)) return exit;
-  rename_bits(input, &sched::Request::models, input.workload.models, input.machine->models, "GPU models");
-  rename_bits(input, &sched::Request::pools, input.workload.pools, input.machine->pools, "pools or partitions");
-  for (const std::string& text : arguments.values("tenant")) read_tenant(reader, text, input.tenants);
-  cut(reader, input);
-  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
-  if (input.workload.jobs.empty())
-    return context.usage_error("no jobs to replay", {"check --after, --until and --first"});
-  return std::nullopt;
+  return fit_trace(context, reader, input);
+}
+
+std::optional<Exit> open_sched_machine(Context& context, const std::string& cluster, SchedInput& input) {
+  OptionReader reader(context.arguments());
+  const bool described = context.arguments().has("plain");
+  input.loaded = described ? std::make_unique<model::Loaded>() : context.open_cluster(cluster);
+  if (!described && !context.report(*input.loaded)) return Exit::usage;
+  input.loaded->diagnostics = Diagnostics();
+  return open_machine(context, reader, input);
+}
+
+std::optional<Exit> open_sched_trace(Context& context, const std::string& path, SchedInput& input) {
+  OptionReader reader(context.arguments());
+  input.trace_name = path;
+  if (const std::optional<Exit> exit = read_trace(context, reader, input)) return exit;
+  return fit_trace(context, reader, input);
 }
 
 std::vector<sched::NodeFailure> read_failures(OptionReader& reader, const sched::Machine& machine) {

@@ -33,6 +33,10 @@ struct SchedInput {
 // of the line are not CLUSTER and TRACE.
 [[nodiscard]] std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t skipped = 0);
 
+// In two steps, for commands whose trace is an option: the machine of a cluster file or --plain, then a trace for it.
+[[nodiscard]] std::optional<Exit> open_sched_machine(Context& context, const std::string& cluster, SchedInput& input);
+[[nodiscard]] std::optional<Exit> open_sched_trace(Context& context, const std::string& path, SchedInput& input);
+
 // NODES@TIME[+DURATION] of --lose: the nodes are lost at that time of the trace.
 [[nodiscard]] std::vector<sched::NodeFailure> read_failures(OptionReader& reader, const sched::Machine& machine);
 

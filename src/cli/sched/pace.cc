@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/yaml.h"
+#include "cli/sim/life_input.h"
 #include "model/yaml_file.h"
 #include "workload/life/play_life.h"
 
@@ -48,15 +48,7 @@ std::optional<Exit> SchedPace::open(Context& context, SchedInput& input) {
     const std::string path = (folder / job.job_file).string();
     Result<std::string> text = model::read_yaml_file(path);
     if (!text.ok()) return context.failed(text.error());
-    const FileId file = loaded.sources.add(path, std::move(*text));
-    const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
-    std::optional<model::JobSpec> spec;
-    if (root) spec = model::read_job(*root, loaded.diagnostics);
-    if (spec && !spec->training.has_value()) {
-      loaded.diagnostics.error(spec->place, "the job has no `training` section",
-                               "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the models");
-    }
-    if (spec) model::resolve(*spec, *cluster_, loaded.diagnostics);
+    std::optional<model::JobSpec> spec = read_training_job(path, std::move(*text), loaded);
     if (!context.report(loaded) || !spec) return Exit::usage;
     loaded.diagnostics = Diagnostics();
     specs_.emplace(job.job_file, std::move(*spec));

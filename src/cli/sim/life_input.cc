@@ -11,19 +11,8 @@ namespace weft::cli {
 namespace {
 
 bool read_job_text(const std::string& path, std::string text, LifeInput& input) {
-  model::Loaded& loaded = *input.loaded;
-  const FileId file = loaded.sources.add(path, std::move(text));
-  const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
-  if (!root) return false;
-  input.job = model::read_job(*root, loaded.diagnostics);
-  if (!input.job || loaded.cluster == nullptr) return false;
-  if (!input.job->training.has_value()) {
-    loaded.diagnostics.error(input.job->place, "the job has no `training` section",
-                             "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the models");
-    return false;
-  }
-  model::resolve(*input.job, *loaded.cluster, loaded.diagnostics);
-  return !loaded.diagnostics.has_errors();
+  input.job = read_training_job(path, std::move(text), *input.loaded);
+  return input.job.has_value();
 }
 
 void read_life_figures(OptionReader& reader, workload::LifeOptions& options) {
@@ -37,6 +26,22 @@ void read_life_figures(OptionReader& reader, workload::LifeOptions& options) {
 }
 
 }  // namespace
+
+std::optional<model::JobSpec> read_training_job(const std::string& path, std::string text, model::Loaded& loaded) {
+  const FileId file = loaded.sources.add(path, std::move(text));
+  const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
+  if (!root) return std::nullopt;
+  std::optional<model::JobSpec> job = model::read_job(*root, loaded.diagnostics);
+  if (!job || loaded.cluster == nullptr) return std::nullopt;
+  if (!job->training.has_value()) {
+    loaded.diagnostics.error(job->place, "the job has no `training` section",
+                             "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the models");
+    return std::nullopt;
+  }
+  model::resolve(*job, *loaded.cluster, loaded.diagnostics);
+  if (loaded.diagnostics.has_errors()) return std::nullopt;
+  return job;
+}
 
 std::vector<Option> backend_run_options(const std::string& fidelity) {
   std::vector<Option> options = sim_run_options(fidelity);

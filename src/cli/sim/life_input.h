@@ -22,6 +22,9 @@ struct LifeInput {
 // Those of them that concern the backend; `fidelity` is the one without --fidelity.
 [[nodiscard]] std::vector<Option> backend_run_options(const std::string& fidelity);
 
+// A job file with a training section, for the cluster of `loaded`; problems are in its diagnostics.
+[[nodiscard]] std::optional<model::JobSpec> read_training_job(const std::string& path, std::string text,
+                                                              model::Loaded& loaded);
 // Reads both files and reports their problems. Returns the exit code if they cannot be used.
 [[nodiscard]] std::optional<Exit> open_life(Context& context, const std::string& cluster, const std::string& job,
                                             LifeInput& input);

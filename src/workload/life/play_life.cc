@@ -301,6 +301,9 @@ void Life::figures() {
   parts_.checkpoint_steps = steps_between(parts_, life_.step);
   life_.checkpoint_steps = parts_.checkpoint_steps;
   life_.checkpoint_stall = parts_.checkpoint.stall;
+  life_.checkpoint_write = parts_.checkpoint.write_time;
+  life_.checkpoint_load = parts_.checkpoint.load_time;
+  life_.steps = static_cast<std::uint64_t>(parts_.plan.steps);
   if (parts_.checkpoint_steps > 0) {
     parts.checkpoint = parts_.checkpoint.stall / static_cast<std::int64_t>(parts_.checkpoint_steps);
     // During an asynchronous write, reads over shared resources are slower.

@@ -179,7 +179,10 @@ struct LifeResult {
   Verdict verdict;
   Duration run_time;                   // submit to the end of the last step, checkpoints included; at most 292 years
   SimTime checkpoint_stall;            // per checkpoint
+  SimTime checkpoint_write;            // until a checkpoint is complete, from its start
+  SimTime checkpoint_load;             // to read one back on a restart
   std::uint64_t checkpoint_steps = 0;  // steps between two checkpoints
+  std::uint64_t steps = 0;             // of the run
   double checkpoint_overhead = 0;      // share of the run
   Timeline timeline;
   std::vector<FabricHeat> heat;
