@@ -10,7 +10,7 @@
 set(WEFT_LIGHT_MODULES lazy base html http model design inspect config render hostprobe check workload lease oob bmcsim kube access store world twin serve pipeline job_namespace cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
-set(WEFT_PLAIN_MODULES design inspect check cli)
+set(WEFT_PLAIN_MODULES design inspect check twin cli)
 
 weft_module(lazy)
 weft_module(base lazy)

@@ -16,6 +16,9 @@ struct AccessFileSpec;
 namespace weft::oob {
 struct EndpointsFile;
 }
+namespace weft::twin {
+struct FaultSpec;
+}
 
 namespace weft::model {
 
@@ -32,6 +35,8 @@ template <>
 const Schema& schema_of<access::AccessFileSpec>();
 template <>
 const Schema& schema_of<oob::EndpointsFile>();
+template <>
+const Schema& schema_of<twin::FaultSpec>();
 
 }  // namespace weft::model
 
@@ -118,6 +123,11 @@ const std::vector<FileFormat>& file_formats() {
        "addresses of BMCs, for `weft oob --endpoints`",
        {"endpoints.yaml", "*.endpoints.yaml"},
        model::schema_of<oob::EndpointsFile>},
+      {"faults",
+       "weft fault file",
+       "what fails in a simulated cluster, for `weft twin run --faults`",
+       {"faults.yaml", "*.faults.yaml"},
+       model::schema_of<twin::FaultSpec>},
   };
   return formats;
 }

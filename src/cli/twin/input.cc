@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kDefaultDays = 30;
 constexpr double kMaxDays = 3660;
-constexpr std::int32_t kEndlessFailures = 1'000'000;  // a run of months must not be held after its third failure
-constexpr Duration kDay = sched::seconds(86'400);
+constexpr std::int32_t kEndlessFailures = 1'000'000;   // a run of months must not be held after its third failure
+constexpr Duration kPlainLaunch = sched::seconds(60);  // without a job file: the image is on the nodes
 
 Duration in_milliseconds(double seconds) { return milliseconds(std::llround(seconds * 1e3)); }
 Duration of_sim(netsim::SimTime time) { return in_milliseconds(static_cast<double>(time.count()) / 1e12); }
@@ -37,7 +37,7 @@ void finish_job(twin::TwinJob& job, const Times& times) {
   if (times.interval) spec.checkpoint.interval = *times.interval;
   if (times.stall) job.stall = job.write = *times.stall;
   if (times.restart) {
-    job.launch = *times.restart / 4;
+    job.launch = std::min(*times.restart / 4, kPlainLaunch);
     job.load = *times.restart / 4;
     job.restore = *times.restart - job.launch - job.load;
   }
@@ -86,6 +86,7 @@ class TwinReader {
     if (const std::optional<Exit> exit = faults()) return exit;
     if (const std::optional<Exit> exit = jobs()) return exit;
     twin::number_jobs(input_.plan.jobs);
+    note_slow_starts();
     return std::nullopt;
   }
 
@@ -104,6 +105,17 @@ class TwinReader {
       reader_.bad("interval", "at least one second", "a time such as 30m");
     }
     spares_ = reader_.integer("spares", 0, 1'000'000);
+  }
+
+  void note_slow_starts() {
+    const Duration timeout = input_.plan.options.start_timeout;
+    const auto slow = std::count_if(input_.plan.jobs.begin(), input_.plan.jobs.end(),
+                                    [&](const twin::TwinJob& job) { return job.launch >= timeout; });
+    if (slow == 0) return;
+    input_.plan.notes.push_back(fmt::format(
+        "{} of the jobs need longer than {} until their processes run: the controller stops such starts, as weft serve "
+        "does. Keep the image on the nodes.",
+        slow, format_duration(timeout)));
   }
 
   std::optional<Exit> faults() {
