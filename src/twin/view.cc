@@ -55,7 +55,7 @@ Course course_of(const TwinResult& result, std::size_t cause) {
   return course;
 }
 
-FactsSection facts_of(const TwinResult& result) {
+FactsSection facts_of(const TwinResult& result, bool all) {
   FactsSection facts{
       "run",
       fmt::format("{}: {} of operation, seed {}", result.cluster, format_duration(result.length), result.seed),
@@ -76,6 +76,11 @@ FactsSection facts_of(const TwinResult& result) {
   add("interruptions", "Interruptions of jobs", Cell(result.interruptions()));
   add("fault_rate", "Failure rate asked for",
       Cell(result.fault_rate, fmt::format("{} per 1,000 node-days", format_number(result.fault_rate))));
+  if (all) {
+    add("turns", "Turns of the controller", Cell(result.turns));
+    add("records", "Journal records", Cell(result.records));
+    add("hash", "Hash of the journal", Cell(fmt::format("{:016x}", result.hash)));
+  }
   return facts;
 }
 
@@ -256,7 +261,7 @@ std::vector<std::string> findings(const TwinResult& result) {
 Document result_document(const TwinResult& result, bool all) {
   Document document;
   document.kind = "twin";
-  document.sections.emplace_back(facts_of(result));
+  document.sections.emplace_back(facts_of(result, all));
   document.sections.emplace_back(uses_table(result));
   document.sections.emplace_back(causes_table(result, all));
   if (all || result.jobs.size() > 1) document.sections.emplace_back(sizes_table(result));

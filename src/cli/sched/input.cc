@@ -176,6 +176,19 @@ sched::TraceOptions trace_options(OptionReader& reader) {
   return options;
 }
 
+std::optional<Exit> open_node_list(Context& context, SchedInput& input) {
+  const std::string path = context.arguments().value("nodes");
+  const std::optional<FileId> file = add_file(context, input.loaded->sources, path);
+  if (!file) return Exit::usage;
+  std::optional<sched::Machine> machine =
+      sched::read_openb_nodes(*file, input.loaded->sources, input.workload.models, input.loaded->diagnostics);
+  if (!context.report(*input.loaded) || !machine) return Exit::usage;
+  input.machine = std::make_shared<const sched::Machine>(std::move(*machine));
+  input.machine_name = path;
+  return std::nullopt;
+}
+
+// Of --plain or the cluster file.
 std::optional<Exit> open_machine(Context& context, OptionReader& reader, SchedInput& input) {
   const Arguments& arguments = context.arguments();
   if (arguments.has("plain")) {
@@ -183,16 +196,6 @@ std::optional<Exit> open_machine(Context& context, OptionReader& reader, SchedIn
     if (!machine) return context.usage_error(reader.problem(), {reader.hint()});
     input.machine = std::make_shared<const sched::Machine>(*machine);
     input.machine_name = arguments.value("plain") + " servers";
-    return std::nullopt;
-  }
-  if (arguments.has("nodes")) {
-    const std::optional<FileId> file = add_file(context, input.loaded->sources, arguments.value("nodes"));
-    if (!file) return Exit::usage;
-    std::optional<sched::Machine> machine =
-        sched::read_openb_nodes(*file, input.loaded->sources, input.workload.models, input.loaded->diagnostics);
-    if (!context.report(*input.loaded) || !machine) return Exit::usage;
-    input.machine = std::make_shared<const sched::Machine>(std::move(*machine));
-    input.machine_name = arguments.value("nodes");
     return std::nullopt;
   }
   Result<sched::Machine> machine = sched::Machine::of(*input.loaded->cluster);
@@ -306,7 +309,10 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
   if (!described && !context.report(*input.loaded)) return Exit::usage;
   input.loaded->diagnostics = Diagnostics();  // the diagnostics of the cluster file were already printed
   if (const std::optional<Exit> exit = read_trace(context, reader, input)) return exit;
-  if (const std::optional<Exit> exit = open_machine(context, reader, input)) return exit;
+  if (const std::optional<Exit> exit =
+          arguments.has("nodes") ? open_node_list(context, input) : open_machine(context, reader, input)) {
+    return exit;
+  }
   return fit_trace(context, reader, input);
 }
 
