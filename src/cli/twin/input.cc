@@ -77,6 +77,12 @@ class TwinReader {
       : context_(context), arguments_(context.arguments()), reader_(context.arguments()), input_(input) {}
 
   std::optional<Exit> read() {
+    if (!arguments_.has("plain") && arguments_.words().empty()) {
+      return context_.missing_cluster("usage: weft twin run [CLUSTER] [OPTIONS], or --plain SERVERSxGPUS");
+    }
+    if (arguments_.has("plain") && !arguments_.words().empty()) {
+      return context_.usage_error("CLUSTER cannot be combined with --plain", {"omit one of them"});
+    }
     if (const std::optional<Exit> exit = open_sched_machine(context_, arguments_.word(0), input_.sched)) return exit;
     input_.plan.cluster = input_.sched.machine_name;
     input_.plan.machine = input_.sched.machine;
@@ -85,6 +91,14 @@ class TwinReader {
     if (!reader_.ok()) return context_.usage_error(reader_.problem(), {reader_.hint()});
     if (const std::optional<Exit> exit = faults()) return exit;
     if (const std::optional<Exit> exit = jobs()) return exit;
+    for (const twin::TwinJob& job : input_.plan.jobs) {
+      const Duration interval = job.spec.checkpoint.interval;
+      if (interval.count() == 0 || interval > job.stall) continue;
+      return context_.usage_error(
+          fmt::format("{} would write checkpoints all the time: one each {}, and each stalls it for {}",
+                      job.spec.shape.name, to_text(interval), to_text(job.stall)),
+          {"give a longer --interval or a shorter --checkpoint-stall"});
+    }
     twin::number_jobs(input_.plan.jobs);
     note_slow_starts();
     return std::nullopt;
@@ -149,6 +163,7 @@ class TwinReader {
   std::optional<Exit> whole_cluster() {
     const Pool pool = largest_pool(*input_.plan.machine);
     const std::int64_t nodes = pool.nodes - spares_.value_or(0);
+    if (pool.nodes < 1) return context_.usage_error("the cluster has no nodes with GPUs", {"give a pool with GPUs"});
     if (nodes < 1) {
       return context_.usage_error(
           fmt::format("no nodes are left for the job: {} GPU nodes, {} spares", pool.nodes, spares_.value_or(0)),
