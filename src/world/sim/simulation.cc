@@ -116,6 +116,9 @@ class Simulation {
     for (const Fault fault : {Fault::store_lost_fsync, Fault::store_damage}) world_.enable(fault, false);
     world_.enable(Fault::store_full, true);  // records become durable later than they are made: see JournalInspector
     world_.tolerate_lost_records = false;
+    // A commit may take as long as a lease is valid; its commands rest on evidence from before.
+    world_.evidence_age = world_.evidence_age + sched::seconds(10);
+    world_.stale_after = world_.stale_after + sched::seconds(10);
     etcd_ = std::make_unique<SimEtcd>(
         choices_, [this] { return Duration(world_.time().count()); }, options_.etcd_mutant);
     etcd_->pause = [this] { pause(); };
