@@ -25,6 +25,7 @@ set(WEFT_LONG_TESTS
   LeaseRandom.*
   Lifeline.AHundredThousandGpus
   LifePage.AThinnedTimelineKeepsThePageSmallAndSaysSo
+  LongEtcdSimulation.*
   LongLeak.*
   LongSimulation.*
   LossMeter.AgreesWithTakingThingsAway

@@ -11,7 +11,7 @@ test_packages=(build-essential file ccache pkg-config clang-14 clang clang-forma
   iproute2 lldpd ibsim-utils opensm infiniband-diags
   slurmctld slurmd slurm-client slurmrestd slurm-wlm-basic-plugins slurm-wlm-jwt-plugin munge
   slurmdbd mariadb-server fio shellcheck curl openssl
-  prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io chromium
+  etcd-server prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io chromium
   chromium-driver openipmi ipmitool freeipmi-tools redfishtool python3-sushy python3-jsonschema openssh-client)
 
 case "${1:-test}" in

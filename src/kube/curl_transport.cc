@@ -179,7 +179,8 @@ class CurlTransport::Engine {
       return Error{ErrorCode::refused, "no credentials: " + credentials.error().text(), access_.server};
     }
     const bool secure = access_.server.starts_with("https://");
-    const bool has_secret = !credentials->token.empty() || !credentials->key_pem.empty();
+    const bool has_secret = !credentials->token.empty() || !credentials->key_pem.empty() || request.has_secret ||
+                            !request.authorization.empty();
     if (!secure && has_secret) {
       return Error{ErrorCode::refused, "credentials are not sent without TLS; use https://", access_.server};
     }
@@ -259,6 +260,7 @@ class CurlTransport::Engine {
     transfer.add_header("Expect:");  // do not wait for "100 Continue"
     if (!request.content_type.empty()) transfer.add_header("Content-Type: " + request.content_type);
     if (!credentials.token.empty()) transfer.add_header("Authorization: Bearer " + credentials.token.reveal());
+    if (!request.authorization.empty()) transfer.add_header("Authorization: " + request.authorization);
   }
 
   void set_request(const ApiRequest& request, CURL* easy, Transfer& transfer) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "etcd/test_support.h"
+#include "store/etcd_store.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 #include "store/test_support.h"
@@ -51,6 +53,32 @@ class SqliteUnderTest final : public StoreUnderTest {
   }
   TemporaryDirectory directory_;
   std::unique_ptr<SqliteStore> store_;
+};
+
+class EtcdUnderTest final : public StoreUnderTest {
+ public:
+  EtcdUnderTest() { open(); }
+  Store& get() override { return *store_; }
+  void restart() override {
+    store_.reset();
+    cluster_.time += milliseconds(10'000);
+    open();
+  }
+
+ private:
+  void open() {
+    election_ = std::make_unique<etcd::Election>(*client_, etcd::ElectionOptions{"/weft/leader", "a", {}});
+    election_->step();
+    ASSERT_TRUE(election_->is_leader()) << election_->problem();
+    Result<std::unique_ptr<EtcdStore>> opened =
+        EtcdStore::open(*client_, {"/weft", "cluster-1", election_->fence(), 4'000});
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    store_ = std::move(opened).value();
+  }
+  etcd::FakeCluster cluster_;
+  std::unique_ptr<etcd::Client> client_ = cluster_.connect();
+  std::unique_ptr<etcd::Election> election_;
+  std::unique_ptr<EtcdStore> store_;
 };
 
 struct Kind {
@@ -232,7 +260,8 @@ TEST_P(StoreContract, LivesThroughManyRounds) {
 
 INSTANTIATE_TEST_SUITE_P(All, StoreContract,
                          testing::Values(Kind{"Memory", [] { return std::make_unique<MemoryUnderTest>(); }},
-                                         Kind{"Sqlite", [] { return std::make_unique<SqliteUnderTest>(); }}),
+                                         Kind{"Sqlite", [] { return std::make_unique<SqliteUnderTest>(); }},
+                                         Kind{"Etcd", [] { return std::make_unique<EtcdUnderTest>(); }}),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace

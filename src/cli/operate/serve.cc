@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/human_format.h"
 #include "cli/framework/build_info.h"
 #include "cli/framework/kube_input.h"
@@ -16,6 +17,7 @@
 #include "cli/framework/paths.h"
 #include "cli/operate/server_client.h"
 #include "cli/operate/service_manager.h"
+#include "etcd/connection.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/stage_options.h"
 #include "world/lease/gate_command.h"
@@ -116,6 +118,60 @@ void check_engine_options(Context& context, const std::vector<std::string>& engi
     reader.bad("image", "is needed by --engine kubernetes: the container image that jobs run in");
 }
 
+constexpr const char* kEtcdOptions[] = {"etcd-ca",       "etcd-cert", "etcd-key",    "etcd-user",
+                                        "etcd-password", "advertise", "engine-state"};
+
+Result<std::string> read_password(const std::string& file) {
+  Result<std::string> text = read_file(file);
+  if (!text.ok()) return text;
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
+  if (text->empty() || text->find('\n') != std::string::npos)
+    return Error{ErrorCode::invalid_input, "must have the password in one line", file};
+  return text;
+}
+
+void check_etcd_options(const Arguments& arguments, bool watch, OptionReader& reader) {
+  for (const char* option : kEtcdOptions) {
+    if (reader.ok() && arguments.value("store").empty() && arguments.has(option))
+      reader.bad(option, "needs --store etcd://...");
+  }
+  if (reader.ok() && watch && arguments.has("store")) reader.bad("store", "has no meaning with --mode watch");
+  const auto needs = [&](const char* option, const char* other, const char* why) {
+    if (reader.ok() && arguments.has(option) && arguments.value(other).empty()) reader.bad(option, why);
+  };
+  needs("etcd-cert", "etcd-ca", "needs --etcd-ca");
+  needs("etcd-cert", "etcd-key", "needs --etcd-key");
+  needs("etcd-key", "etcd-cert", "needs --etcd-cert");
+  needs("etcd-user", "etcd-ca", "needs --etcd-ca: a password is not sent without TLS");
+  needs("etcd-user", "etcd-password", "needs --etcd-password, a file with the password");
+  needs("etcd-password", "etcd-user", "needs --etcd-user");
+  for (const char* option : {"etcd-ca", "etcd-cert", "etcd-key", "etcd-password"}) {
+    const std::string file = arguments.value(option);
+    if (reader.ok() && !file.empty() && ::access(file.c_str(), R_OK) != 0)
+      reader.bad(option, fmt::format("{} cannot be read: {}", file, std::generic_category().message(errno)));
+  }
+  if (!reader.ok() || arguments.value("store").empty()) return;
+  if (const auto parsed = etcd::parse_address(arguments.value("store")); !parsed.ok())
+    reader.bad("store", parsed.error().message);
+}
+
+// The options have been checked.
+Result<std::optional<serve::EtcdSettings>> etcd_settings(const Arguments& arguments) {
+  if (arguments.value("store").empty()) return std::optional<serve::EtcdSettings>();
+  Result<etcd::Settings> connection = etcd::parse_address(arguments.value("store"));
+  if (!connection.ok()) return connection.error();
+  connection->ca = absolute_or_empty(arguments.value("etcd-ca"));
+  connection->certificate = absolute_or_empty(arguments.value("etcd-cert"));
+  connection->key = absolute_or_empty(arguments.value("etcd-key"));
+  connection->user = arguments.value("etcd-user");
+  if (!connection->user.empty()) {
+    Result<std::string> password = read_password(arguments.value("etcd-password"));
+    if (!password.ok()) return password.error();
+    connection->password = oob::Secret(std::move(*password));
+  }
+  return std::optional(serve::EtcdSettings{std::move(*connection), arguments.value("advertise")});
+}
+
 // Leases of nodes that two engines share. Nullopt after an error message.
 std::optional<serve::LeaseSettings> lease_settings(Context& context, const std::vector<std::string>& engines,
                                                    const model::Cluster& cluster) {
@@ -166,6 +222,7 @@ Exit run_serve(Context& context) {
     if (reader.ok() && word.starts_with("repair"))
       reader.bad("enable", "repair is not available: weft serve proposes it, and `weft oob power cycle` does it");
   }
+  check_etcd_options(context.arguments(), watch, reader);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   if (watch) {
     const Result<sched::Machine> machine = sched::Machine::of(*loaded->cluster);
@@ -175,7 +232,11 @@ Exit run_serve(Context& context) {
   }
   std::optional<serve::LeaseSettings> leases = lease_settings(context, engines, *loaded->cluster);
   if (!leases) return Exit::usage;
+  Result<std::optional<serve::EtcdSettings>> etcd = etcd_settings(context.arguments());
+  if (!etcd.ok()) return context.failed(etcd.error());
   serve::ServeOptions options;
+  options.etcd = std::move(*etcd);
+  options.engine_directory = absolute_or_empty(context.arguments().value("engine-state"));
   options.leases = std::move(*leases);
   options.watch = watch;
   options.enable = context.arguments().values("enable");
@@ -207,7 +268,8 @@ Exit run_serve(Context& context) {
   if (context.verbose()) {
     options.events = [&](std::string_view text) { context.io().write_err(fmt::format("{} {}\n", clock_text(), text)); };
   }
-  for (const std::string& path : {options.state_directory, options.socket_path}) {
+  for (const std::string& path : {options.state_directory, options.socket_path, options.engine_directory}) {
+    if (path.empty()) continue;
     const Status made = make_directories(std::filesystem::path(path).parent_path().string());
     if (!made.ok()) return context.failed(made.error());
   }
@@ -245,6 +307,32 @@ std::vector<Option> access_options() {
            .value = "REFERENCE",
            .help = "with --oob, where the passwords of BMCs are: file:, env:, command: or vault:"},
           {.name = "oob-ca", .value = "FILE", .help = "with --oob, CA certificates of the BMCs", .hint = Hint::file}};
+}
+
+std::vector<Option> etcd_options() {
+  return {
+      {.name = "store",
+       .value = "ADDRESS",
+       .help = "keep the journal in etcd, shared by several servers of which one leads: "
+               "etcd://HOST:PORT[,HOST:PORT...][/PREFIX]",
+       .fallback = "SQLite in the state directory"},
+      {.name = "etcd-ca",
+       .value = "FILE",
+       .help = "with --store, CA certificates of etcd; without it, no TLS",
+       .hint = Hint::file},
+      {.name = "etcd-cert", .value = "FILE", .help = "with --store, client certificate for etcd", .hint = Hint::file},
+      {.name = "etcd-key", .value = "FILE", .help = "with --store, key of that certificate", .hint = Hint::file},
+      {.name = "etcd-user", .value = "USER", .help = "with --store, user of etcd"},
+      {.name = "etcd-password", .value = "FILE", .help = "with --store, file with its password", .hint = Hint::file},
+      {.name = "advertise",
+       .value = "ADDRESS",
+       .help = "with --store, where clients find this server, as the others tell them",
+       .fallback = "the first HTTPS address, or the socket"},
+      {.name = "engine-state",
+       .value = "DIR",
+       .help = "with --store, directory of the running jobs and their logs, the same for all servers",
+       .fallback = "DIR/engine of --state",
+       .hint = Hint::file}};
 }
 
 std::vector<Option> slurm_options() {
@@ -321,11 +409,18 @@ Command serve_command() {
       "and "
       "the certificate again.");
   command.description.emplace_back(
+      "With --store the journal is in etcd. Several servers of the same cluster file then share it: one leads, the "
+      "others "
+      "answer queries, say how old their state is, and take over within 15 s when the leader ends or loses etcd.");
+  command.description.emplace_back(
       "Other commands reach it through a Unix socket. The kernel tells it who connects: root and its own user are "
       "operators; other users may submit jobs and change their own. To run jobs of other users it must run as root.");
   command.examples = {
       {"weft serve cluster.yaml", "Serve until Ctrl-C"},
       {"weft serve cluster.yaml --state /srv/weft -v", "State elsewhere; print every event"},
+      {"weft serve cluster.yaml --store etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/weft --engine-state "
+       "/shared/weft",
+       "One of several servers with a journal in etcd"},
       {"weft serve cluster.yaml --engine slurm --partition weft", "Run jobs through Slurm"},
       {"weft serve cluster.yaml --engine kubernetes --image pytorch/pytorch", "Run jobs as pods"},
       {"weft serve cluster.yaml --engine slurm --engine kubernetes --image IMAGE --move-at 20:00=slurm:train "
@@ -370,7 +465,8 @@ Command serve_command() {
        .fallback = "2m"},
       {.name = "no-cgroups", .help = "use process groups even where cgroups can be created"},
       catalog_option()};
-  for (const std::vector<Option>& group : {access_options(), lease_options(), slurm_options(), kube_options()}) {
+  for (const std::vector<Option>& group :
+       {etcd_options(), access_options(), lease_options(), slurm_options(), kube_options()}) {
     command.options.insert(command.options.end() - 1, group.begin(), group.end());
   }
   command.run = run_serve;

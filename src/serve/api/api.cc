@@ -134,7 +134,7 @@ bool matches_tag(std::string_view condition, std::string_view tag, TagComparison
 
 Api::Api(world::ControlLoop& loop, store::Store& store, std::shared_ptr<const model::Cluster> cluster,
          ApiOptions options)
-    : loop_(loop), store_(store), cluster_(std::move(cluster)), options_(std::move(options)) {}
+    : loop_(&loop), store_(&store), cluster_(std::move(cluster)), options_(std::move(options)) {}
 
 void Api::handle(HttpRequest request, const Responder& responder) {
   // The description of the API is for everyone, as is its page.
@@ -238,7 +238,33 @@ bool Api::read_call(ApiCall& call) const {
   return false;
 }
 
+void Api::attach(world::ControlLoop& loop, store::Store& store, LogSource* logs, const std::string& why) {
+  loop_ = &loop;
+  store_ = &store;
+  options_.logs = logs;
+  requests_.clear();
+  for (auto& [id, entry] : waiting_) entry.responder.respond(problem(503, why));
+  waiting_.clear();
+  for (const std::shared_ptr<Follower>& each : followers_) each->stream.close();  // they continue at the leader
+  followers_.clear();
+}
+
+// Sessions and tokens belong to each controller; what is in the journal and out of band belongs to the leader.
+bool Api::is_for_leader(const ApiCall& call) const {
+  return facts_.role == kFollowerRole && call.row->changes &&
+         (handler_of(call.row->id) != nullptr || call.row->id.starts_with("oob."));
+}
+
 void Api::run(const ApiCall& call) {
+  if (is_for_leader(call)) {
+    // 421 (RFC 9110 section 15.5.20): the request is for another server. 503: soon it may be for this one.
+    const bool is_known = !facts_.leader.empty();
+    const std::string where = is_known ? "send changes to the leader, " + facts_.leader : "no controller leads now";
+    HttpResponse response =
+        problem(is_known ? 421 : 503, fmt::format("this controller does not lead, and nothing was changed: {}", where));
+    if (!facts_.leader.empty()) response.headers.emplace_back(kLeaderHeader, facts_.leader);
+    return call.responder.respond(response);
+  }
   const Handler handler = handler_of(call.row->id);
   if (handler != nullptr) return (this->*handler)(call);
   if (options_.gatekeeper != nullptr && options_.gatekeeper->handle(call)) return;
@@ -267,9 +293,11 @@ void Api::respond(const ApiCall& call, Document document, const std::string& tag
     response.body = write(document, style);
   }
   if (style.format != OutputFormat::json) response.content_type = "text/plain; charset=utf-8";
-  response.headers.emplace_back(kSequenceHeader, std::to_string(loop_.sequence()));
+  response.headers.emplace_back(kSequenceHeader, std::to_string(loop_->sequence()));
   if (!tag.empty()) response.headers.emplace_back("ETag", tag);
   if (is_watching()) response.headers.emplace_back(kModeHeader, "watch");
+  if (!facts_.role.empty()) response.headers.emplace_back(kRoleHeader, facts_.role);
+  if (facts_.role == kFollowerRole) response.headers.emplace_back(kStaleHeader, facts_.stale);
   call.responder.respond(response);
 }
 
@@ -303,7 +331,7 @@ void Api::finish_turn(const world::TurnResult& result) {
       facts.facts.push_back({"job", "Job", answer.job});
       entry.responder.add_evidence("job", answer.job);
     }
-    entry.responder.add_evidence("journal", loop_.sequence());
+    entry.responder.add_evidence("journal", loop_->sequence());
     facts.facts.push_back({"message", "Message", answer.text});
     if (entry.expect) facts.facts.push_back({"expected_start", "Expected start", expected_start(answer.job)});
     document.sections.emplace_back(std::move(facts));

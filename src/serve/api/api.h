@@ -39,6 +39,12 @@ inline constexpr const char* kModeHeader = "weft-mode";
 // Header of a page of a list that is not the last: the value of ?page= for the next one.
 inline constexpr const char* kNextPageHeader = "weft-next-page";
 
+// Headers of query responses of a server with its journal in etcd: "leader" or "follower"; of a follower, how old its
+// state may be ("0.8 s", or "unknown"). Of a change that a follower refuses: the address of the leader.
+inline constexpr const char* kRoleHeader = "weft-role";
+inline constexpr const char* kStaleHeader = "weft-stale";
+inline constexpr const char* kLeaderHeader = "weft-leader";
+
 struct ApiOptions {
   std::uint32_t server_uid = 0;
   const world::World* watched = nullptr;  // watch mode: the engine whose jobs are shown
@@ -65,6 +71,10 @@ struct ApiCall {
 class Api {
  public:
   Api(world::ControlLoop& loop, store::Store& store, std::shared_ptr<const model::Cluster> cluster, ApiOptions options);
+
+  // Another loop and store answer from now on: the controller leads now, or does not anymore. Requests that wait get a
+  // 503 that says `why`, and streams of events end.
+  void attach(world::ControlLoop& loop, store::Store& store, LogSource* logs, const std::string& why);
 
   void handle(HttpRequest request, const Responder& responder);
   // A request that a second person has approved, as its requester sent it.
@@ -107,6 +117,7 @@ class Api {
   // Decides what does not depend on the object. False after an error response.
   [[nodiscard]] bool may_call(const ApiCall& call) const;
   [[nodiscard]] bool read_call(ApiCall& call) const;
+  [[nodiscard]] bool is_for_leader(const ApiCall& call) const;
   void run(const ApiCall& call);
   // Sends a request that changes something to the controller, once the gatekeeper admits it. `describe`: see there.
   void submit_change(const ApiCall& call, control::Request request, std::function<std::string()> describe = nullptr);
@@ -142,9 +153,9 @@ class Api {
   [[nodiscard]] Cell expected_start(control::JobNumber number) const;
 
   // A request may be handled later than it came, after a turn.
-  [[nodiscard]] sched::Moment now() const { return std::max(now_, loop_.turned_at()); }
+  [[nodiscard]] sched::Moment now() const { return std::max(now_, loop_->turned_at()); }
   [[nodiscard]] ViewContext view(const ApiCall& call) const {
-    return {loop_.controller(), now(), call.caller.access,
+    return {loop_->controller(), now(), call.caller.access,
             options_.watched == nullptr ? nullptr : options_.watched->observation()};
   }
   // Whether the engine's jobs are shown; after an error response also if none are known yet.
@@ -160,8 +171,8 @@ class Api {
   [[nodiscard]] bool has_leases(const ApiCall& call) const;
   void send_events(const std::shared_ptr<Follower>& follower);
 
-  world::ControlLoop& loop_;
-  store::Store& store_;
+  world::ControlLoop* loop_;
+  store::Store* store_;
   std::shared_ptr<const model::Cluster> cluster_;
   ApiOptions options_;
   ServerFacts facts_;

@@ -109,7 +109,7 @@ std::optional<control::JobSpec> Api::read_job_spec(const ApiCall& call) const {
   const Submitter submitter{caller.uid,           caller.gid, call.caller.user(),  directory.empty() ? "/" : directory,
                             given.text("tenant"), containers, given.text("image"), call.caller.access.submit_tenants()};
   std::optional<control::JobSpec> spec =
-      read_submission(sources, file, *cluster_, loop_.controller().state().machine(), submitter, diagnostics);
+      read_submission(sources, file, *cluster_, loop_->controller().state().machine(), submitter, diagnostics);
   if (!spec) {
     call.responder.respond(file_problem(diagnostics, sources));
     return std::nullopt;
@@ -139,7 +139,7 @@ void Api::check_job(const ApiCall& call) {
   if (!spec) return;
   if (const std::string problem_text = control::problem_of(*spec); !problem_text.empty())
     return call.responder.respond(problem(422, problem_text));
-  sched::Scheduler what_if = loop_.controller().scheduler();
+  sched::Scheduler what_if = loop_->controller().scheduler();
   sched::Job shape = spec->shape;
   shape.submitted = now();
   const sched::JobId id = what_if.submit(std::move(shape), now());
@@ -158,12 +158,12 @@ void Api::check_job(const ApiCall& call) {
 }
 
 Cell Api::expected_start(control::JobNumber number) const {
-  const control::Job* job = loop_.controller().state().find_job(number);
+  const control::Job* job = loop_->controller().state().find_job(number);
   if (job == nullptr) return {};
   if (job->current) return start_cell(job->current->placed);
-  const std::optional<sched::JobId> id = loop_.controller().scheduler_id(number);
+  const std::optional<sched::JobId> id = loop_->controller().scheduler_id(number);
   if (!id) return {};
-  sched::Scheduler what_if = loop_.controller().scheduler();
+  sched::Scheduler what_if = loop_->controller().scheduler();
   sched::Decisions decided = what_if.decide(now());
   return start_cell(sched::foresee(what_if, *id, now(), {}, std::move(decided)).start);
 }
@@ -171,7 +171,7 @@ Cell Api::expected_start(control::JobNumber number) const {
 void Api::change_job(const ApiCall& call) {
   const std::optional<control::JobNumber> number = job_number(call);
   if (!number) return;
-  const control::ControlState& state = loop_.controller().state();
+  const control::ControlState& state = loop_->controller().state();
   const VisibleJob found = find_visible(state, call.caller.access, *number);
   if (!found.exists()) return call.responder.respond(absent_problem("job", call.object()));
   const std::string& owner = found.job != nullptr ? found.job->user : found.ended->user;
@@ -211,7 +211,8 @@ void Api::change_node(const ApiCall& call) {
       return is_unchanged(tags, now.node_text(id));
     };
   }
-  submit_change(call, std::move(request), [this, id = *node] { return describe_node(loop_.controller().state(), id); });
+  submit_change(call, std::move(request),
+                [this, id = *node] { return describe_node(loop_->controller().state(), id); });
 }
 
 std::optional<std::vector<sched::NodeId>> Api::nodes_of(const ApiCall& call, const std::string& list) const {
@@ -222,7 +223,7 @@ std::optional<std::vector<sched::NodeId>> Api::nodes_of(const ApiCall& call, con
     return std::nullopt;
   }
   for (const std::string& name : *names) {
-    const std::optional<sched::NodeId> node = loop_.controller().state().machine().find(name);
+    const std::optional<sched::NodeId> node = loop_->controller().state().machine().find(name);
     if (!node) {
       call.responder.respond(problem(404, fmt::format("the cluster has no node {}", in_backticks(name))));
       return std::nullopt;
@@ -245,7 +246,7 @@ void Api::reserve(const ApiCall& call) {
   request.from = now() + planned_time(call, "in", errors);
   request.until = request.from + planned_time(call, "for", errors);
   if (!errors.empty()) return call.responder.respond(input_problem(errors));
-  const control::ControlState& state = loop_.controller().state();
+  const control::ControlState& state = loop_->controller().state();
   const auto describe = [&state, name = request.name] { return describe_reservation(state, name); };
   submit_change(call, std::move(request), describe);
 }
@@ -255,7 +256,7 @@ void Api::unreserve(const ApiCall& call) {
   request.kind = control::RequestKind::unreserve;
   request.name = call.object();
   request.reason = call.parameters.text("reason");
-  const control::ControlState& state = loop_.controller().state();
+  const control::ControlState& state = loop_->controller().state();
   const auto describe = [&state, name = request.name] { return describe_reservation(state, name); };
   submit_change(call, std::move(request), describe);
 }

@@ -205,6 +205,11 @@ Document server_view(const ViewContext& context, const ServerFacts& server) {
                                    : "paused"},
                  {"connections", "Connections", server.http.connections},
                  {"requests", "Requests", server.http.requests}};
+  if (!server.role.empty()) {
+    facts.facts.push_back({"role", "Role", server.role});
+    facts.facts.push_back({"leader", "Leader", server.leader.empty() ? Cell() : Cell(server.leader)});
+  }
+  if (server.role == kFollowerRole) facts.facts.push_back({"stale", "State is older by at most", server.stale});
   add_watch_facts(context, server, facts);
   document.sections.emplace_back(std::move(facts));
   add_proposals(context, document);

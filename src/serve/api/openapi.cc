@@ -132,6 +132,8 @@ Value shared_headers() {
   headers.put("request-id", header("identifies the request, also in the audit log", "string"));
   headers.put("sequence", header("the last record of the journal that the answer reflects", "integer"));
   headers.put("mode", header("\"watch\" in watch mode", "string"));
+  headers.put("role", header("with the journal in etcd: \"leader\" or \"follower\"", "string"));
+  headers.put("stale", header("of a follower: how old its state may be, \"0.8 s\" or \"unknown\"", "string"));
   headers.put("next-page",
               header("value of the parameter `page` for the next page; absent: this is the last", "string"));
   headers.put("etag", header("value for If-Match and If-None-Match", "string"));
@@ -191,7 +193,7 @@ Value problem_response(int status) {
   return response;
 }
 
-constexpr int kProblems[] = {400, 401, 403, 404, 409, 410, 412, 415, 422, 429, 501, 503, 504};
+constexpr int kProblems[] = {400, 401, 403, 404, 409, 410, 412, 415, 421, 422, 429, 501, 503, 504};
 
 std::string problem_name(int status) { return fmt::format("problem-{}", status); }
 
@@ -351,6 +353,7 @@ class DocumentWriter {
     if (row.id == "job.submit") headers.set("Location", reference("headers", "location"));
     if (!row.changes) {
       headers.set("weft-sequence", reference("headers", "sequence")).set("weft-mode", reference("headers", "mode"));
+      headers.set("weft-role", reference("headers", "role")).set("weft-stale", reference("headers", "stale"));
     }
     if (row.has_tag) headers.set("ETag", reference("headers", "etag"));
     if (row.lists) headers.set("weft-next-page", reference("headers", "next-page"));

@@ -214,6 +214,7 @@ std::vector<int> answer_statuses(const RouteRow& row) {
   if (row.changes) {
     add(202);
     add(409);
+    add(421);
   } else if (tag_of(row.id) == "lease") {
     add(409);  // the server has one engine
   }
@@ -249,6 +250,7 @@ std::string_view status_about(int status) {
       {410, "Events after this record are not kept any more: read the lists, then follow from now on"},
       {412, "The object has changed since the answer with this ETag"},
       {415, "The body is not application/json"},
+      {421, "This server does not lead; the header weft-leader says which one does. Nothing was changed"},
       {422, "The submitted file has errors; `errors` has their lines"},
       {429, "Too many requests; Retry-After says when to retry"},
       {501, "The server was started without --oob"},

@@ -36,7 +36,7 @@ std::optional<control::JobNumber> Api::job_number(const ApiCall& call) {
 }
 
 std::optional<sched::NodeId> Api::node_id(const ApiCall& call) const {
-  const std::optional<sched::NodeId> node = loop_.controller().state().machine().find(call.object());
+  const std::optional<sched::NodeId> node = loop_->controller().state().machine().find(call.object());
   if (!node) {
     call.responder.respond(problem(404, fmt::format("the cluster has no node {}", in_backticks(call.object()))));
   }
@@ -44,7 +44,7 @@ std::optional<sched::NodeId> Api::node_id(const ApiCall& call) const {
 }
 
 void Api::get_server(const ApiCall& call) {
-  facts_.sequence = loop_.sequence();
+  facts_.sequence = loop_->sequence();
   respond(call, server_view(view(call), facts_));
 }
 
@@ -79,7 +79,7 @@ void Api::get_job(const ApiCall& call) {
   const std::optional<control::JobNumber> number = job_number(call);
   if (!number) return;
   const std::optional<Document> document = job_view(view(call), *number);
-  document ? respond(call, *document, entity_tag(loop_.controller().state().job_text(*number))) : respond_no_job(call);
+  document ? respond(call, *document, entity_tag(loop_->controller().state().job_text(*number))) : respond_no_job(call);
 }
 
 void Api::get_why(const ApiCall& call) {
@@ -93,7 +93,7 @@ void Api::get_why(const ApiCall& call) {
 void Api::get_logs(const ApiCall& call) {
   const std::optional<control::JobNumber> number = job_number(call);
   if (!number) return;
-  const VisibleJob found = find_visible(loop_.controller().state(), call.caller.access, *number);
+  const VisibleJob found = find_visible(loop_->controller().state(), call.caller.access, *number);
   if (!found.exists()) return respond_no_job(call);
   const control::Job* job = found.job;
   const control::EndedJob* ended = found.ended;
@@ -119,7 +119,7 @@ void Api::get_logs(const ApiCall& call) {
   const std::string file = fmt::format("{}/{}.{}.{}.log", options_.log_directory, *number, attempt, task);
   // Of two engines, one writes files; of a job that has ended, its engine is not kept.
   const bool in_files = !options_.engines.empty() &&
-                        (job != nullptr ? loop_.controller().engine_of(*job->spec) != lease::LeaseOwner::kubernetes
+                        (job != nullptr ? loop_->controller().engine_of(*job->spec) != lease::LeaseOwner::kubernetes
                                         : ::access(file.c_str(), F_OK) == 0);
   if (options_.logs != nullptr && !in_files) {
     options_.logs->read_log(
@@ -142,7 +142,7 @@ void Api::respond_log(const Reply& responder, const Result<LogPiece>& piece) con
   response.content_type = "text/plain; charset=utf-8";
   response.body = piece->text;
   response.headers.emplace_back(kLogPositionHeader, to_text(piece->end));
-  response.headers.emplace_back(kSequenceHeader, std::to_string(loop_.sequence()));
+  response.headers.emplace_back(kSequenceHeader, std::to_string(loop_->sequence()));
   responder.respond(response);
 }
 
@@ -150,7 +150,7 @@ void Api::get_nodes(const ApiCall& call) { respond(call, nodes_view(view(call)))
 
 void Api::get_node(const ApiCall& call) {
   const std::optional<sched::NodeId> node = node_id(call);
-  if (node) respond(call, node_view(view(call), *node), entity_tag(loop_.controller().state().node_text(*node)));
+  if (node) respond(call, node_view(view(call), *node), entity_tag(loop_->controller().state().node_text(*node)));
 }
 
 void Api::get_queue(const ApiCall& call) {
@@ -162,7 +162,7 @@ void Api::get_queue(const ApiCall& call) {
 void Api::get_reservations(const ApiCall& call) { respond(call, reservations_view(view(call))); }
 
 bool Api::has_leases(const ApiCall& call) const {
-  if (loop_.controller().uses_leases()) return true;
+  if (loop_->controller().uses_leases()) return true;
   call.responder.respond(problem(409, "this server has one engine: no node is leased"));
   return false;
 }
@@ -178,17 +178,17 @@ void Api::get_lease(const ApiCall& call) {
 
 void Api::get_events(const ApiCall& call) {
   const control::JobNumber job = call.parameters.number("job", 0);
-  const store::Sequence since = call.parameters.number("since", store_.durable());
+  const store::Sequence since = call.parameters.number("since", store_->durable());
   const store::Sequence from = call.request.last_event_id.value_or(since);
-  if (from > store_.durable()) {
-    call.responder.respond(problem(400, fmt::format("the journal ends at record {}", store_.durable())));
+  if (from > store_->durable()) {
+    call.responder.respond(problem(400, fmt::format("the journal ends at record {}", store_->durable())));
     return;
   }
-  if (from + 1 < store_.first()) {
+  if (from + 1 < store_->first()) {
     call.responder.respond(problem(
         410, fmt::format("the records before {} were replaced by a snapshot: read the state, then follow the events "
                          "from the {} of that response",
-                         store_.first(), kSequenceHeader)));
+                         store_->first(), kSequenceHeader)));
     return;
   }
   // One person's scripts must not use up the connections of a host that others work on, too.
@@ -208,14 +208,14 @@ void Api::get_events(const ApiCall& call) {
 }
 
 void Api::send_events(const std::shared_ptr<Follower>& follower) {
-  if (!follower->stream.is_open() || follower->sent >= store_.durable()) return;
+  if (!follower->stream.is_open() || follower->sent >= store_->durable()) return;
   if (follower->stream.buffered_bytes() > kMaxBuffered) return;  // continues when it has been read
-  const control::ControlState& state = loop_.controller().state();
+  const control::ControlState& state = loop_->controller().state();
   const access::Access& access = follower->caller.access;
   std::size_t left = std::min(reads_left_, kMaxReadsEach);
   if (left == 0) return;  // publish() continues, also below
   reads_left_ -= left;
-  const Status status = store_.read(follower->sent + 1, [&](const store::Entry& entry) -> Status {
+  const Status status = store_->read(follower->sent + 1, [&](const store::Entry& entry) -> Status {
     if (left == 0 || follower->stream.buffered_bytes() > kMaxBuffered)
       return Error{ErrorCode::conflict, "enough for now", {}};
     --left;
@@ -253,7 +253,7 @@ void Api::publish() {
 
 bool Api::has_unsent_events() const {
   return std::any_of(followers_.begin(), followers_.end(), [&](const std::shared_ptr<Follower>& each) {
-    return each->stream.is_open() && each->sent < store_.durable() && each->stream.buffered_bytes() <= kMaxBuffered;
+    return each->stream.is_open() && each->sent < store_->durable() && each->stream.buffered_bytes() <= kMaxBuffered;
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "access/identity/access.h"
 #include "base/document.h"
@@ -59,6 +60,9 @@ struct JobFilter {
 [[nodiscard]] Document lease_view(const ViewContext& context, sched::NodeId node);
 [[nodiscard]] Document queue_view(const ViewContext& context, std::size_t limit);
 
+inline constexpr std::string_view kLeaderRole = "leader";
+inline constexpr std::string_view kFollowerRole = "follower";
+
 struct ServerFacts {
   std::string version;
   std::string cluster;
@@ -66,6 +70,9 @@ struct ServerFacts {
   std::string enabled;  // watch mode: stages that were enabled; "": none
   std::string state_directory;
   std::string store_problem;  // "": records are durable
+  std::string role;           // with the journal in etcd: kLeaderRole or kFollowerRole
+  std::string leader;         // its address; "": none or not known
+  std::string stale;          // of a follower: how old its state may be, "0.8 s"
   sched::Moment started{};
   std::uint64_t sequence = 0;
   HttpCounters http;

@@ -26,7 +26,10 @@
 #include "serve/daemon/stage_options.h"
 #include "serve/http/server.h"
 #include "serve/submit/draft.h"
+#include "store/copy_store.h"
+#include "store/etcd_store.h"
 #include "store/sqlite_store.h"
+#include "world/core/led_world.h"
 #include "world/local/local_world.h"
 #include "world/slurm/slurm_world.h"
 
@@ -55,6 +58,17 @@ class JournalClock {
   std::int64_t origin_;
   std::chrono::steady_clock::time_point began_;
 };
+
+constexpr Duration kAfterFailedStart = milliseconds(3'000);  // of a leader whose engine does not answer
+constexpr Duration kMaxStale = milliseconds(15'000);         // beyond: /healthz of a follower fails
+
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::unavailable || error.code == ErrorCode::timeout || error.code == ErrorCode::conflict;
+}
+
+std::string seconds_text(Duration duration) {
+  return fmt::format("{:.1f} s", static_cast<double>(duration.count()) / 1e9);
+}
 
 // The journal numbers nodes by their position, so a store belongs to exactly this list of nodes.
 std::string fingerprint_of(const model::Cluster& cluster, const sched::Machine& machine) {
@@ -101,7 +115,7 @@ void allow_many_connections() {
 
 class Server {
  public:
-  explicit Server(const ServeOptions& options) : options_(options) {}
+  explicit Server(const ServeOptions& options) : options_(options), engine_directory_(options.engine_directory) {}
 
   Status open() {
     Result<sched::Machine> machine = sched::Machine::of(*options_.cluster);
@@ -115,6 +129,8 @@ class Server {
       if (!stages.ok()) return stages.error();
       stages_ = std::move(*stages);
     }
+    if (engine_directory_.empty()) engine_directory_ = options_.state_directory + "/engine";
+    if (options_.etcd) return open_follower();
     // Slurm may not have the nodes of the cluster file: then no journal is created for it.
     const bool engine_first = uses_slurm();
     if (Status opened = engine_first ? open_engine() : open_store(); !opened.ok()) return opened;
@@ -126,13 +142,13 @@ class Server {
   }
 
   Status run() {
-    world::TurnResult began;
-    if (Status status = loop_->begin(clock_.now(), began); !status.ok()) return status;
-    note_turn(began);
+    if (!options_.etcd) {
+      if (Status status = begin(); !status.ok()) return status;
+    }
     if (options_.ready) options_.ready();
     while (!stopping_) {
       http_->run_once(wait());
-      if (Status status = turn(); !status.ok()) return status;
+      if (Status status = options_.etcd ? turn_in_group() : turn(); !status.ok()) return status;
     }
     if (oob_ != nullptr) oob_->stop();
     http_->stop();
@@ -141,6 +157,181 @@ class Server {
   }
 
  private:
+  Status begin() {
+    world::TurnResult began;
+    if (Status status = loop_->begin(clock_.now(), began); !status.ok()) return status;
+    note_turn(began);
+    return {};
+  }
+
+  // A controller of a group begins as a follower: it answers from a copy of the journal until it leads.
+  Status open_follower() {
+    if (Status opened = open_access(); !opened.ok()) return opened;
+    if (Status opened = open_copy(); !opened.ok()) return opened;
+    open_api(*copy_loop_, copy_);
+    if (Status opened = open_oob(); !opened.ok()) return opened;
+    if (Status opened = open_socket(); !opened.ok()) return opened;
+    EtcdSettings settings = *options_.etcd;
+    if (settings.address.empty()) settings.address = default_address();
+    Result<std::unique_ptr<EtcdCandidacy>> candidacy =
+        EtcdCandidacy::open(settings, fingerprint_of(*options_.cluster, *machine_), [this] { http_->post([] {}); });
+    if (!candidacy.ok()) return candidacy.error();
+    candidacy_ = std::move(*candidacy);
+    candidacy_->follow(true);
+    store_connection_ = std::make_unique<etcd::Connection>(settings.connection);
+    gate_->set_health([this] { return health(); });
+    note_group();
+    return {};
+  }
+
+  [[nodiscard]] std::string default_address() const {
+    return listeners_.empty() ? "unix:" + options_.socket_path : "https://" + listeners_.front();
+  }
+
+  Status open_copy() {
+    Result<control::ControllerOptions> options = controller_options();
+    if (!options.ok()) return options.error();
+    Result<std::unique_ptr<world::ControlLoop>> opened =
+        world::ControlLoop::open(machine_, std::move(*options), copy_, silent_);
+    if (!opened.ok()) return opened.error();
+    (void)(*opened)->follow(clock_.now()).ok();  // sets its time
+    copy_loop_ = std::move(*opened);
+    return {};
+  }
+
+  [[nodiscard]] bool leads() const { return loop_ != nullptr; }
+  [[nodiscard]] world::ControlLoop& present_loop() { return leads() ? *loop_ : *copy_loop_; }
+
+  Status turn_in_group() {
+    if (leads() && !candidacy_->is_leader()) step_down("the lease in etcd is lost");
+    if (!leads() && candidacy_->is_leader()) {
+      if (Status led = lead(); !led.ok()) return led;
+    }
+    Status turned = leads() ? turn() : follow();
+    if (!turned.ok() && leads() && turned.error().code == ErrorCode::conflict) {
+      step_down(turned.error().text());
+      turned = {};
+    }
+    note_group();
+    return turned;
+  }
+
+  // Opens the journal for writing and the engine. What may pass lets go of the leadership; other errors end the server.
+  Status lead() {
+    Status opened = open_as_leader();
+    if (opened.ok() && candidacy_->is_leader()) opened = begin();
+    if (opened.ok() && candidacy_->is_leader()) {
+      candidacy_->follow(false);
+      options_.log(fmt::format("leads: {} in the journal", plural(store_->durable(), "record")));
+      return {};
+    }
+    if (!opened.ok() && !may_pass(opened.error())) return opened;
+    step_down(opened.ok() ? "the lease in etcd is lost" : opened.error().text());
+    return {};
+  }
+
+  Status open_as_leader() {
+    options_.log("becomes leader: reads the journal");
+    store::EtcdOptions options{options_.etcd->connection.prefix, fingerprint_of(*options_.cluster, *machine_),
+                               candidacy_->fence()};
+    Result<std::unique_ptr<store::EtcdStore>> opened = store::EtcdStore::open(store_connection_->client(), options);
+    if (!opened.ok()) return opened.error();
+    store_ = std::move(*opened);
+    if (Status engine = open_engine(); !engine.ok()) return engine;
+    led_ = std::make_unique<world::LedWorld>(*world_, [this] { return candidacy_->is_leader(); });
+    Result<control::ControllerOptions> controller = controller_options();
+    if (!controller.ok()) return controller.error();
+    Result<std::unique_ptr<world::ControlLoop>> loop =
+        world::ControlLoop::open(machine_, std::move(*controller), *store_, *led_);
+    if (!loop.ok()) return loop.error();
+    loop_ = std::move(*loop);
+    logged_ = store_->durable();
+    began_ = false;
+    api_->facts().engine = engine_;
+    api_->attach(*loop_, *store_, logs_, "this controller has become leader");
+    return {};
+  }
+
+  // Stops acting; what it has not made durable is lost, as in a crash.
+  void step_down(const std::string& why) {
+    options_.log(fmt::format("does not lead anymore: {}", why));
+    api_->attach(*copy_loop_, copy_, nullptr,
+                 "this controller does not lead anymore; the request may have taken effect: if it is repeated, use the "
+                 "same Idempotency-Key");
+    api_->facts().store_problem.clear();
+    loop_.reset();
+    led_.reset();
+    logs_ = nullptr;
+    world_.reset();
+    store_.reset();
+    candidacy_->resign(kAfterFailedStart);
+    candidacy_->follow(true);
+  }
+
+  // Applies what the leader has written. The copy is made anew for each batch: not more than a tenth of the time.
+  Status follow() {
+    const Duration began = etcd::boot_time();
+    if (began < next_follow_) return {};
+    Followed followed = candidacy_->take();
+    bool again = false;
+    for (store::FollowerUpdate& update : followed.updates) {
+      if (update.begins_again) {
+        store::JournalCopy journal;
+        journal.first = update.first;
+        journal.records.assign(std::make_move_iterator(update.records.begin()),
+                               std::make_move_iterator(update.records.end()));
+        copy_.begin(std::move(update.snapshot), std::move(journal));
+        again = true;
+      } else {
+        copy_.add(std::move(update.records));
+      }
+    }
+    if (followed.current_as_of) copy_as_of_ = followed.current_as_of;
+    if (again) {
+      if (Status opened = open_copy(); !opened.ok()) return opened;
+      api_->attach(*copy_loop_, copy_, nullptr, "the copy of the journal was read again");
+    } else if (Status applied = copy_loop_->follow(clock_.now()); !applied.ok()) {
+      return applied;
+    }
+    const sched::Moment now = clock_.now();
+    if (now - last_tick_ >= kTick) {
+      last_tick_ = now;
+      gate_->tick();
+      access_->check_certificate();
+    }
+    api_->publish();
+    if (!followed.updates.empty())
+      next_follow_ = etcd::boot_time() + Duration(10 * (etcd::boot_time() - began).count());
+    return {};
+  }
+
+  // Whether it leads now: the lease may have ended since the last turn.
+  [[nodiscard]] bool still_leads() const { return leads() && candidacy_->is_leader(); }
+
+  void note_group() {
+    const GroupView view = candidacy_->view();
+    ServerFacts& facts = api_->facts();
+    facts.role = still_leads() ? kLeaderRole : kFollowerRole;
+    facts.leader = view.leader;
+    facts.stale = copy_as_of_ ? seconds_text(etcd::boot_time() - *copy_as_of_) : "unknown";
+    if (!leads() && facts.engine.empty()) facts.engine = "of the leader";
+  }
+
+  // For load balancers and people: "" and what is wrong; otherwise what it is.
+  [[nodiscard]] Health health() {
+    note_group();
+    const ServerFacts& facts = api_->facts();
+    const GroupView view = candidacy_->view();
+    if (still_leads())
+      return {facts.store_problem.empty() ? "" : "leader, but the journal cannot be written: " + facts.store_problem,
+              "ok: leader"};
+    const std::string leader = view.leader.empty() ? "no controller leads" : "the leader is " + view.leader;
+    const std::string about = fmt::format("follower, state older by at most {}; {}", facts.stale, leader);
+    const bool is_old = !copy_as_of_ || etcd::boot_time() - *copy_as_of_ > kMaxStale;
+    if (!is_old && !view.leader.empty()) return {"", "ok: " + about};
+    return {about + (view.problem.empty() ? "" : ": " + view.problem), ""};
+  }
+
   [[nodiscard]] bool shares_nodes() const { return options_.leases.engines.size() >= 2; }
   [[nodiscard]] bool uses_slurm() const { return shares_nodes() || options_.engine == Engine::slurm; }
 
@@ -224,9 +415,10 @@ class Server {
   Status open_slurm() {
     if (options_.watch) return open_slurm_watching();
     world::SlurmOptions options;
-    options.state = options_.state_directory + "/engine";
+    options.state = engine_directory_;
     options.cluster = options_.cluster->name();
     options.nodes.assign(machine_->nodes().begin(), machine_->nodes().end());
+    options.shared = options_.etcd.has_value();
     options.partition = options_.slurm.partition;
     options.helper = options_.helper;
     options.log = options_.log;
@@ -240,9 +432,10 @@ class Server {
 
   Status open_local() {
     world::LocalOptions options;
-    options.state = options_.state_directory + "/engine";
+    options.state = engine_directory_;
     options.helper = options_.helper;
     options.cgroups = options_.cgroups;
+    options.shared = options_.etcd.has_value();
     options.nodes = node_names();
     Result<std::unique_ptr<world::LocalWorld>> opened = world::LocalWorld::open(options);
     if (!opened.ok()) return opened.error();
@@ -310,7 +503,7 @@ class Server {
 
   // For the blast radius of an operation: what runs on devices, and whose it is.
   [[nodiscard]] Value jobs_on(const std::vector<std::string>& devices) const {
-    const control::ControlState& state = loop_->controller().state();
+    const control::ControlState& state = (leads() ? *loop_ : *copy_loop_).controller().state();
     std::set<control::JobNumber> numbers;
     for (const std::string& name : devices) {
       const std::optional<sched::NodeId> node = machine_->find(name);
@@ -329,15 +522,21 @@ class Server {
     return jobs;
   }
 
-  Status open_loop() {
+  [[nodiscard]] Result<control::ControllerOptions> controller_options() const {
     control::ControllerOptions options;
     options.policy = sched::find_policy("weft")->policy;
     options.tenants = sched::tenants_of(*options_.cluster);
     options.stages = stages_;
-    if (Status leased = set_leases(options); !leased.ok()) return leased;
+    if (Status leased = set_leases(options); !leased.ok()) return leased.error();
     if (options_.start_timeout.count() > 0) options.start_timeout = options_.start_timeout;
+    return options;
+  }
+
+  Status open_loop() {
+    Result<control::ControllerOptions> options = controller_options();
+    if (!options.ok()) return options.error();
     Result<std::unique_ptr<world::ControlLoop>> opened =
-        world::ControlLoop::open(machine_, std::move(options), *store_, *world_);
+        world::ControlLoop::open(machine_, std::move(*options), *store_, *world_);
     if (!opened.ok()) return opened.error();
     loop_ = std::move(*opened);
     if (const std::size_t jobs = loop_->controller().state().jobs().size(); options_.watch && jobs > 0) {
@@ -349,16 +548,21 @@ class Server {
           options_.state_directory};
     }
     logged_ = store_->durable();
+    open_api(*loop_, *store_);
+    return {};
+  }
+
+  void open_api(world::ControlLoop& loop, store::Store& store) {
     ApiOptions api;
     api.server_uid = ::geteuid();
     if (options_.watch) api.watched = world_.get();
-    api.log_directory = options_.state_directory + "/engine/logs";
+    api.log_directory = engine_directory_ + "/logs";
     if (options_.engine == Engine::kubernetes) api.containers = ContainerRuntime::kubernetes;
     if (options_.engine == Engine::slurm) api.containers = ContainerRuntime::apptainer;
     api.engines = options_.leases.engines;
     api.logs = logs_;
     api.gatekeeper = gate_.get();
-    api_ = std::make_unique<Api>(*loop_, *store_, options_.cluster, std::move(api));
+    api_ = std::make_unique<Api>(loop, store, options_.cluster, std::move(api));
     gate_->set_api(api_.get());
     api_->facts().version = options_.version;
     api_->facts().cluster = options_.cluster->name();
@@ -366,7 +570,6 @@ class Server {
     api_->facts().enabled = join(options_.enable, ", ");
     api_->facts().state_directory = options_.state_directory;
     api_->facts().started = clock_.now();
-    return {};
   }
 
   Status open_socket() {
@@ -377,7 +580,8 @@ class Server {
     if (!options.listeners.empty()) allow_many_connections();
     Result<std::unique_ptr<HttpServer>> opened =
         HttpServer::listen(options, [this](HttpRequest request, const Responder& responder) {
-          api_->set_time(loop_->journal_time(clock_.now()));
+          if (candidacy_ != nullptr) note_group();
+          api_->set_time(present_loop().journal_time(clock_.now()));
           api_->facts().http = http_->counters();
           api_->handle(std::move(request), responder);
         });
@@ -389,6 +593,16 @@ class Server {
     if (Status watched = http_->watch_signals({SIGHUP}, [this](int) { access_->reload(*gate_); }); !watched.ok()) {
       return watched;
     }
+    for (std::size_t i = 0; i < options.listeners.size(); ++i)
+      listeners_.push_back(to_text(TcpListener{options.listeners[i].address, http_->port(i)}));
+    if (options_.etcd) {
+      options_.log(fmt::format("{} {}: {}, {} GPUs, journal in etcd {}{}", "serving", options_.cluster->name(),
+                               plural(machine_->nodes().size(), "node"), machine_->gpus(),
+                               join(options_.etcd->connection.members, ","), options_.etcd->connection.prefix));
+      options_.log(fmt::format("socket {}, state {}", options_.socket_path, options_.state_directory));
+      for (const std::string& listener : listeners_) options_.log("https://" + listener);
+      return {};
+    }
     options_.log(fmt::format("{} {}: {}, {} GPUs, engine {}", options_.watch ? "watching" : "serving",
                              options_.cluster->name(), plural(machine_->nodes().size(), "node"), machine_->gpus(),
                              api_->facts().engine));
@@ -399,14 +613,13 @@ class Server {
     }
     options_.log(fmt::format("socket {}, state {}, {} in the journal", options_.socket_path, options_.state_directory,
                              plural(store_->durable(), "record")));
-    for (std::size_t i = 0; i < options.listeners.size(); ++i) {
-      options_.log(fmt::format("https://{}", to_text(TcpListener{options.listeners[i].address, http_->port(i)})));
-    }
+    for (const std::string& listener : listeners_) options_.log("https://" + listener);
     return {};
   }
 
   [[nodiscard]] Duration wait() const {
     if (api_->has_unsent_events()) return Duration();
+    if (!leads()) return kIdleWait;
     if (!api_->facts().store_problem.empty()) return kFullWait;
     for (const auto& [number, job] : loop_->controller().state().jobs()) {
       if (job.current) return kBusyWait;
@@ -457,18 +670,28 @@ class Server {
   const ServeOptions& options_;
   JournalClock clock_;
   std::shared_ptr<const sched::Machine> machine_;
-  std::unique_ptr<store::SqliteStore> store_;
+  std::string engine_directory_;
+  std::unique_ptr<etcd::Connection> store_connection_;  // of store_, with the journal in etcd
+  std::unique_ptr<store::Store> store_;
   std::unique_ptr<world::World> world_;
+  std::unique_ptr<world::LedWorld> led_;
   LogSource* logs_ = nullptr;  // of world_
   std::string engine_;
   control::StageSet stages_;
-  std::unique_ptr<world::ControlLoop> loop_;
+  std::unique_ptr<world::ControlLoop> loop_;  // null: this controller does not lead
+  world::SilentWorld silent_;
+  store::CopyStore copy_;
+  std::unique_ptr<world::ControlLoop> copy_loop_;  // of copy_, while another controller leads
+  std::optional<Duration> copy_as_of_;
+  Duration next_follow_{};
+  std::vector<std::string> listeners_;
   std::unique_ptr<AccessSetup> access_;
   std::unique_ptr<HttpServer> http_;  // outlives the threads of the others, which post to it
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<Api> api_;
   oob::SystemClock oob_clock_;
   std::unique_ptr<OobRunner> oob_;
+  std::unique_ptr<EtcdCandidacy> candidacy_;  // its threads post to http_
   sched::Moment last_tick_{};
   store::Sequence logged_ = 0;
   bool stopping_ = false;

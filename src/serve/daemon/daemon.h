@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/cluster.h"
 #include "serve/daemon/access.h"
+#include "serve/daemon/etcd_candidacy.h"
 #include "serve/daemon/kube_engine.h"
 #include "serve/daemon/lease_options.h"
 #include "serve/daemon/slurm_engine.h"
@@ -24,7 +25,10 @@ enum class Engine : std::uint8_t { local, slurm, kubernetes };
 struct ServeOptions {
   std::shared_ptr<const model::Cluster> cluster;
   std::string version;
-  std::string state_directory;  // created if missing; its parent must exist
+  std::string state_directory;   // created if missing; its parent must exist
+  std::string engine_directory;  // of the running jobs and their logs; "": STATE/engine
+  std::optional<EtcdSettings>
+      etcd;  // the journal is there, and several servers share it; nullopt: in the state directory
   std::string socket_path;
   std::vector<std::string> helper;  // see world::LocalOptions
   Engine engine = Engine::local;

@@ -55,6 +55,12 @@ struct GateOptions {
   oob::Clock* clock = nullptr;         // of the audit log; must outlive the gate
 };
 
+// What GET /healthz says: a problem (503), or else what is well.
+struct Health {
+  std::string problem;
+  std::string text;
+};
+
 class Gate final : public Gatekeeper {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Gate>> open(GateOptions options);
@@ -63,6 +69,8 @@ class Gate final : public Gatekeeper {
   // Where approved requests are carried out, and device operations; set before the first request.
   void set_api(Api* api) { api_ = api; }
   void set_oob(OobRunner* oob) { oob_ = oob; }
+  // Asked for GET /healthz.
+  void set_health(std::function<Health()> health) { health_ = std::move(health); }
 
   void identify(const HttpRequest& request, std::function<void(std::variant<Caller, HttpResponse>)> callback) override;
   [[nodiscard]] bool is_still_valid(Caller& caller) override;
@@ -158,6 +166,7 @@ class Gate final : public Gatekeeper {
   GateOptions options_;
   Api* api_ = nullptr;
   OobRunner* oob_ = nullptr;
+  std::function<Health()> health_;
   access::AccessPolicy policy_;
   std::unique_ptr<access::TokenStore> tokens_;
   std::unique_ptr<access::SessionStore> sessions_;

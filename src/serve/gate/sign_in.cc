@@ -83,11 +83,12 @@ bool Gate::handle_page(const HttpRequest& request, const Responder& responder) {
     return true;
   }
   if (request.path == "/healthz" && request.method == "GET") {
-    const std::string problem_text = audit_->problem();
+    const Health health = health_ ? health_() : Health{{}, "ok"};
+    const std::string problem_text = audit_->problem().empty() ? health.problem : "the audit log cannot be written";
     HttpResponse response;
     response.status = problem_text.empty() ? 200 : 503;
     response.content_type = "text/plain; charset=utf-8";
-    response.body = problem_text.empty() ? "ok\n" : "the audit log cannot be written\n";
+    response.body = (problem_text.empty() ? health.text : problem_text) + "\n";
     reply.respond(response);
     return true;
   }

@@ -8,6 +8,18 @@ namespace weft::world {
 
 using control::Defect;
 
+namespace {
+
+Status apply_entry(control::ControlState& state, const store::Entry& entry) {
+  const Result<control::Record> record = control::parse_record(entry.bytes);
+  const Status applied = record.ok() ? state.apply(*record) : Status(record.error());
+  if (applied.ok()) return {};
+  return Error{
+      ErrorCode::invalid_input, fmt::format("journal record {}: {}", entry.sequence, applied.error().text()), {}};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<ControlLoop>> ControlLoop::open(const std::shared_ptr<const sched::Machine>& machine,
                                                        control::ControllerOptions options, store::Store& store,
                                                        World& world) {
@@ -22,17 +34,30 @@ Result<std::unique_ptr<ControlLoop>> ControlLoop::open(const std::shared_ptr<con
     loop->snapshot_ = (*snapshot)->sequence;
     loop->snapshot_bytes_ = (*snapshot)->bytes.size();
   }
-  const Status read = store.read(loop->snapshot_ + 1, [&](const store::Entry& entry) -> Status {
+  const Status read = store.read(loop->snapshot_ + 1, [&](const store::Entry& entry) {
     loop->journal_bytes_ += entry.bytes.size();
-    const Result<control::Record> record = control::parse_record(entry.bytes);
-    Status applied = record.ok() ? state.apply(*record) : Status(record.error());
-    if (applied.ok()) return {};
-    return Error{
-        ErrorCode::invalid_input, fmt::format("journal record {}: {}", entry.sequence, applied.error().text()), {}};
+    return apply_entry(state, entry);
   });
   if (!read.ok()) return read.error();
+  loop->applied_ = store.durable();
   loop->controller_ = std::make_unique<control::Controller>(std::move(state), std::move(options));
   return loop;
+}
+
+// The scheduler is made anew: it has no way to follow records without the decisions that led to them.
+Status ControlLoop::follow(sched::Moment now) {
+  if (store_.durable() > applied_) {
+    control::ControlState state = controller_->state();
+    const Status read = store_.read(applied_ + 1, [&](const store::Entry& entry) { return apply_entry(state, entry); });
+    if (!read.ok()) return read;
+    applied_ = store_.durable();
+    control::ControllerOptions options = controller_->options();
+    controller_ = std::make_unique<control::Controller>(std::move(state), std::move(options));
+  }
+  const sched::Moment last = controller_->state().now();
+  offset_ = last > now ? last - now : Duration();
+  now_ = journal_time(now);
+  return {};
 }
 
 Status ControlLoop::begin(sched::Moment now, TurnResult& result) {

@@ -30,6 +30,10 @@ class ControlLoop {
   // One batch: requests, the world's events, deadlines, scheduling. An error: stop, and read the journal again.
   Status turn(sched::Moment now, std::vector<control::Request> requests, bool tick, TurnResult& result);
 
+  // Of a controller that does not lead, and has not begun: applies the records that were added to the store. `now` as
+  // for begin().
+  Status follow(sched::Moment now);
+
   [[nodiscard]] const control::Controller& controller() const { return *controller_; }
   // The journal's time for a time of the caller's clock.
   [[nodiscard]] sched::Moment journal_time(sched::Moment now) const { return now + offset_; }
@@ -59,6 +63,7 @@ class ControlLoop {
   bool held_ = false;  // commands wait because the disk is full
   Duration offset_{};
   sched::Moment now_{};
+  store::Sequence applied_ = 0;  // the last record that open() and follow() have applied
   store::Sequence snapshot_ = 0;
   std::uint64_t snapshot_bytes_ = 0;
   std::uint64_t journal_bytes_ = 0;  // since the snapshot

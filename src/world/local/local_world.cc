@@ -53,7 +53,7 @@ Result<std::unique_ptr<LocalWorld>> LocalWorld::open(const LocalOptions& options
   const Result<std::string> made = make_engine_state(options.state);
   if (!made.ok()) return made.error();
   const std::string& state = *made;
-  Result<FileDescriptor> lock = lock_engine_state(state);
+  Result<FileDescriptor> lock = options.shared ? Result<FileDescriptor>(FileDescriptor()) : lock_engine_state(state);
   if (!lock.ok()) return lock.error();
   PlanContext context{state, options.nodes, *boot, {}, options.log_bytes, std::max(options.log_files, 1)};
   if (options.cgroups) {

@@ -26,8 +26,11 @@
 namespace weft::world {
 
 struct LocalOptions {
-  std::string state;                  // directory; created if missing
-  std::vector<std::string> nodes;     // names, by NodeId
+  std::string state;               // directory; created if missing
+  std::vector<std::string> nodes;  // names, by NodeId
+  // Several controllers share the directory and one of them leads: the lock of an earlier leader, which may be stopped,
+  // is not waited for. Parts of attempts have locks of their own.
+  bool shared = false;
   bool cgroups = true;                // use cgroups where they can be created; otherwise sessions and process groups
   std::int64_t log_bytes = 64 << 20;  // per log file
   std::int32_t log_files = 4;         // per task, including the current one

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "store/memory_store.h"
 #include "world/core/control_loop.h"
+#include "world/core/led_world.h"
 #include "world/sim/journal_inspector.h"
 #include "world/sim/lease_people.h"
 #include "world/sim/sim_plan.h"
@@ -22,26 +23,33 @@ using control::Record;
 using control::Request;
 using control::RequestKind;
 
+bool is_outage(const Error& error) { return error.code == ErrorCode::unavailable || error.code == ErrorCode::timeout; }
+
 // The controller's process may die after any side effect: what it would have sent after that is not sent.
 class MortalWorld final : public World {
  public:
   explicit MortalWorld(SimWorld& world) : world_(world) {}
   void send(const control::Command& command, sched::Moment now) override {
     if (dead) return;
+    if (is_replaced && is_replaced()) world_.violate("18: a controller acts after another one has become leader");
     world_.send(command, now);
     dead = world_.happens(Fault::crash_after_effect, 8);
   }
   void poll(sched::Moment now, std::vector<control::Event>& events) override { world_.poll(now, events); }
   bool dead = false;
+  std::function<bool()> is_replaced;  // in truth; null: there is one controller
 
  private:
   SimWorld& world_;
 };
 
-class SilentWorld final : public World {
- public:
-  void send(const control::Command&, sched::Moment) override {}
-  void poll(sched::Moment, std::vector<control::Event>&) override {}
+// A controller with an etcd: what a process has beside its loop. Another one may take over while it is stopped.
+struct Controller {
+  explicit Controller(SimWorld& world) : mortal(world) {}
+  MortalWorld mortal;
+  std::unique_ptr<LedWorld> led;
+  std::unique_ptr<SimLeader> leader;
+  std::unique_ptr<ControlLoop> loop;
 };
 
 struct Submission {
@@ -59,7 +67,6 @@ class Simulation {
         options_(options),
         machine_(draw_machine(choices)),
         world_(*machine_, choices),
-        mortal_(world_),
         inspector_(machine_, settings_, world_) {
     settings_.defect = options.defect;
     settings_.tenants = sim_tenants(*machine_);
@@ -78,6 +85,7 @@ class Simulation {
       settings_.breaker.tenant = 0.4;
     }
     enable_leases();
+    if (options.etcd) enable_etcd();
     draw_jobs();
   }
 
@@ -99,8 +107,90 @@ class Simulation {
       settings_.owners.push_back(settings_.engines[choices_.choose("leases", 2)]);
     world_.enable_leases(settings_.engines, options_.defect);
     world_.lease_problem = [this](sched::NodeId node, JobNumber job) {
-      return problem_of_lease(loop_->controller(), node, job, loop_->journal_time(wall()));
+      return problem_of_lease(controller_->loop->controller(), node, job, controller_->loop->journal_time(wall()));
     };
+  }
+
+  // The faults of a disk are not those of etcd.
+  void enable_etcd() {
+    for (const Fault fault : {Fault::store_lost_fsync, Fault::store_damage}) world_.enable(fault, false);
+    world_.enable(Fault::store_full, true);  // records become durable later than they are made: see JournalInspector
+    world_.tolerate_lost_records = false;
+    // A commit may take as long as a lease is valid; its commands rest on evidence from before.
+    world_.evidence_age = world_.evidence_age + sched::seconds(10);
+    world_.stale_after = world_.stale_after + sched::seconds(10);
+    etcd_ = std::make_unique<SimEtcd>(
+        choices_, [this] { return Duration(world_.time().count()); }, options_.etcd_mutant);
+    etcd_->pause = [this] { pause(); };
+  }
+
+  [[nodiscard]] store::Store& store() {
+    if (etcd_ == nullptr) return memory_;
+    return controller_->leader != nullptr ? static_cast<store::Store&>(*controller_->leader->store) : memory_;
+  }
+  // The process is stopped in the middle of a commit, and another controller takes over if that lasts longer than the
+  // lease. Afterwards it goes on with what it was doing.
+  void pause() {
+    if (pauses_ > 0 || controller_->loop == nullptr || !in_turn_) return;
+    ++pauses_;
+    scan();
+    const Duration length = sched::seconds(1 + choices_.choose("pause", 40));
+    if (length > sched::seconds(9)) {
+      stopped_controllers_.push_back(std::move(controller_));
+      controller_ = std::make_unique<Controller>(world_);
+      world_.controller_crashed();
+      world_.advance(world_.time() + length);
+      next_tick_ = world_.time() + sched::seconds(1);
+      ++takeovers_;
+      if (start()) {
+        for (std::uint32_t turns = 5 + choices_.choose("pause", 40); turns > 0 && ok(); --turns) step(true);
+      }
+    } else {
+      world_.advance(world_.time() + length);
+    }
+    --pauses_;
+  }
+
+  // A new controller in the place of one that ended. Not ok(): the journal is damaged.
+  Status lead() {
+    if (etcd_ == nullptr) return {};
+    controller_->leader.reset();
+    for (int tries = 0; tries < 200; ++tries) {
+      Result<std::unique_ptr<SimLeader>> leader = etcd_->lead([this] {
+        etcd_->set_no_space(false);
+        world_.advance(world_.time() + sched::seconds(1));
+      });
+      if (leader.ok()) {
+        controller_->leader = std::move(*leader);
+        break;
+      }
+      if (leader.error().code == ErrorCode::internal) return leader.error();
+      world_.advance(world_.time() + sched::seconds(1));
+    }
+    if (controller_->leader == nullptr) return Error{ErrorCode::internal, "no controller becomes leader", {}};
+    controller_->mortal.is_replaced = [this, leader = controller_->leader.get()] {
+      return etcd_->is_replaced(*leader);
+    };
+    controller_->led = std::make_unique<LedWorld>(
+        controller_->mortal, [this, leader = controller_->leader.get()] { return etcd_->may_act(*leader); });
+    return {};
+  }
+
+  // Its state is a prefix of the leader's; once it has all records, they are the same.
+  void check_follower() {
+    bool begins_again = false;
+    if (etcd_ == nullptr || !etcd_->follow(copy_, begins_again)) return;
+    if (begins_again || follower_ == nullptr) {
+      Result<std::unique_ptr<ControlLoop>> opened = ControlLoop::open(machine_, settings_, copy_, silent_);
+      if (!opened.ok()) return world_.violate("19: a follower cannot read the journal: " + opened.error().text());
+      follower_ = std::move(*opened);
+    } else if (const Status followed = follower_->follow(wall()); !followed.ok()) {
+      return world_.violate("19: a follower cannot follow the journal: " + followed.error().text());
+    }
+    if (copy_.durable() != store().durable() || store().durable() != store().last()) return;
+    ++followed_;
+    if (follower_->controller().state().to_text() != state().to_text())
+      world_.violate("19: the state of a follower is not that of the leader");
   }
 
   void draw_jobs() {
@@ -118,10 +208,16 @@ class Simulation {
 
   [[nodiscard]] bool ok() const { return world_.violation().empty() && stopped_.empty(); }
   [[nodiscard]] sched::Moment wall() const { return sched::Moment(world_.time().count() + wall_offset_.count()); }
-  [[nodiscard]] const control::ControlState& state() const { return loop_->controller().state(); }
+  [[nodiscard]] const control::ControlState& state() const { return controller_->loop->controller().state(); }
 
   bool start() {
-    Result<std::unique_ptr<ControlLoop>> opened = ControlLoop::open(machine_, settings_, store_, mortal_);
+    if (const Status led = lead(); !led.ok()) {
+      world_.violate("5: the journal cannot be opened: " + led.error().text());
+      return false;
+    }
+    World& world = etcd_ == nullptr ? static_cast<World&>(controller_->mortal) : *controller_->led;
+    Result<std::unique_ptr<ControlLoop>> opened = ControlLoop::open(machine_, settings_, store(), world);
+    if (!opened.ok() && is_outage(opened.error())) return start();
     if (!opened.ok()) {
       if (damaged_) {
         stopped_ = opened.error().text();
@@ -130,12 +226,16 @@ class Simulation {
       }
       return false;
     }
-    loop_ = std::move(*opened);
-    mortal_.dead = false;
+    controller_->loop = std::move(*opened);
+    controller_->mortal.dead = false;
     check_acknowledged();
     if (world_.tolerate_lost_records) inspector_.forget();
     TurnResult result;
-    const Status begun = loop_->begin(wall(), result);
+    const Status begun = controller_->loop->begin(wall(), result);
+    if (!begun.ok() && begun.error().code == ErrorCode::conflict && etcd_ != nullptr) {
+      crash();
+      return ok();
+    }
     if (!begun.ok()) world_.violate("5: " + begun.error().text());
     if (state().format() < settings_.journal_format) world_.violate("5: the journal's format was not written");
     return ok();
@@ -163,15 +263,21 @@ class Simulation {
     if (tick) next_tick_ = world_.time() + sched::seconds(5);
     if (tick && faults) stir();
     std::vector<Request> requests = tick ? due_requests(faults) : std::vector<Request>();
+    if (etcd_ != nullptr && !still_leads()) return crash();
     TurnResult result;
-    const Status turned = loop_->turn(wall(), std::move(requests), tick, result);
+    const Controller* const turning = controller_.get();
+    in_turn_ = true;
+    const Status turned = controller_->loop->turn(wall(), std::move(requests), tick, result);
+    in_turn_ = false;
     ++turns_;
+    if (controller_.get() != turning) return end_stopped(turned, result);
+    if (!turned.ok() && turned.error().code == ErrorCode::conflict && etcd_ != nullptr) return crash();
     if (!turned.ok()) {
       world_.violate("5: " + turned.error().text());
       return;
     }
     if (!result.store_full.empty()) world_.reached().insert("store full");
-    if (mortal_.dead || world_.happens(Fault::crash_any_time, 1)) {
+    if (controller_->mortal.dead || world_.happens(Fault::crash_any_time, 1)) {
       crash();
       return;
     }
@@ -182,6 +288,25 @@ class Simulation {
     check_drills();
     check_maintenance();
     check_stalls();
+    check_follower();
+  }
+
+  // It renews its lease, as a thread of its own does in the product.
+  bool still_leads() {
+    controller_->leader->election->step();
+    if (controller_->leader->election->is_leader()) return true;
+    world_.reached().insert("leadership lost");
+    return false;
+  }
+
+  // The turn of a controller that was stopped in it, while another one became leader. What it has answered was durable.
+  void end_stopped(const Status& turned, const TurnResult& result) {
+    stopped_controllers_.clear();
+    if (!ok() || controller_->loop == nullptr) return;
+    if (!turned.ok() && turned.error().code != ErrorCode::conflict)
+      return world_.violate("5: " + turned.error().text());
+    world_.reached().insert(turned.ok() ? "stopped after its commit" : "stopped before its commit");
+    if (turned.ok()) take_answers(result.answers);
   }
 
   // While every node of an attempt answers, progress is lost for a bounded time before the controller notices that a
@@ -200,7 +325,7 @@ class Simulation {
 
   // What can be preempted is being stopped on nodes in maintenance.
   void check_maintenance() {
-    const sched::Moment now = loop_->journal_time(wall());
+    const sched::Moment now = controller_->loop->journal_time(wall());
     for (const auto& [name, reservation] : state().reservations()) {
       if (!reservation.is_active(now)) continue;
       for (const sched::NodeId node : reservation.nodes) {
@@ -222,7 +347,7 @@ class Simulation {
       const bool runs = job.state == JobState::running && job.current->number > job.drill->stopped;
       const sched::Moment since = runs ? job.current->running : job.drill->begun;
       const Duration bound = runs ? settings_.drill_run : settings_.drill_deadline;
-      if (loop_->journal_time(wall()) - since > bound + sched::seconds(1)) {
+      if (controller_->loop->journal_time(wall()) - since > bound + sched::seconds(1)) {
         world_.violate(fmt::format("12: the drill of job {} has no result", number));
       }
     }
@@ -232,23 +357,26 @@ class Simulation {
     world_.stir();
     if (world_.happens(Fault::store_full, 5))
       full_until_ = world_.time() + sched::seconds(60 + choices_.choose("full", 300));
-    store_.set_full(world_.time() < full_until_);
-    store_.set_lost_fsync(world_.happens(Fault::store_lost_fsync, 100));
+    if (etcd_ != nullptr) etcd_->stir();
+    if (etcd_ != nullptr) etcd_->set_no_space(world_.time() < full_until_);
+    memory_.set_full(world_.time() < full_until_);
+    memory_.set_lost_fsync(world_.happens(Fault::store_lost_fsync, 100));
   }
 
   void crash() {
     ++crashes_;
     scan();
-    loop_.reset();
+    controller_->loop.reset();
     world_.controller_crashed();
-    store_.crash();
-    store_.set_full(false);
+    memory_.crash();
+    memory_.set_full(false);
+    if (etcd_ != nullptr) etcd_->set_no_space(false);
     full_until_ = {};
-    scanned_ = std::min(scanned_, store_.durable());
+    scanned_ = std::min(scanned_, store().durable());
     if (world_.tolerate_lost_records) refold();
     if (world_.happens(Fault::store_damage, 200))
-      damaged_ = store_.flip_bit(choices_.choose("bit", 1'000'000'000) %
-                                 std::max<std::uint64_t>(1, 8 * store_.durable_bytes()));
+      damaged_ = memory_.flip_bit(choices_.choose("bit", 1'000'000'000) %
+                                  std::max<std::uint64_t>(1, 8 * memory_.durable_bytes()));
     if (world_.happens(Fault::clock_jump, 300)) {
       wall_offset_ = Duration(sched::seconds(static_cast<std::int64_t>(choices_.choose("clock", 7200)) - 3600).count());
     }
@@ -333,7 +461,7 @@ class Simulation {
     const std::uint32_t others = choices_.choose("reserve", 3);
     for (std::uint32_t i = 0; i <= others; ++i)
       request.nodes.push_back(static_cast<sched::NodeId>((first + i) % count));
-    request.from = loop_->journal_time(wall()) +
+    request.from = controller_->loop->journal_time(wall()) +
                    sched::seconds(choices_.choose("reserve", choices_.choose("reserve", 2) == 0 ? 60 : 3600));
     request.until = request.from + sched::seconds(600 + choices_.choose("reserve", 5400));
     asked_[request.id] = {request.name, request.until};
@@ -375,7 +503,8 @@ class Simulation {
     }
     if (world_.time() < next_move_) return;
     next_move_ = world_.time() + sched::seconds(900);
-    if (const std::optional<Request> move = move_for_waiting_job(loop_->controller())) requests.push_back(*move);
+    if (const std::optional<Request> move = move_for_waiting_job(controller_->loop->controller()))
+      requests.push_back(*move);
   }
 
   void take_answers(const std::vector<control::Answer>& answers) {
@@ -416,14 +545,14 @@ class Simulation {
 
   // Reads what has become durable: operations, sessions, holds.
   void scan() {
-    const Status read = store_.read(std::max(scanned_ + 1, store_.first()), [&](const store::Entry& entry) -> Status {
+    const Status read = store().read(std::max(scanned_ + 1, store().first()), [&](const store::Entry& entry) -> Status {
       const Result<Record> record = control::parse_record(entry.bytes);
       if (!record.ok()) return record.error();
       scanned_ = entry.sequence;
       journal_hash_ = hash64(entry.bytes, journal_hash_);
       ++records_;
       if (record->operation != 0) durable_operations_.insert(record->operation);
-      if (options_.watch_record && loop_) {
+      if (options_.watch_record && controller_->loop) {
         if (const std::string problem = options_.watch_record(entry.sequence, *record, state()); !problem.empty())
           world_.violate(problem);
       }
@@ -436,7 +565,7 @@ class Simulation {
   void refold() {  // records were lost: what was read of them does not count
     durable_operations_.clear();
     inspector_.forget();
-    scanned_ = store_.first() - 1;
+    scanned_ = store().first() - 1;
   }
 
   bool is_durable(control::OperationId operation) {
@@ -445,21 +574,24 @@ class Simulation {
   }
 
   void check(bool faults) {
-    if (const std::string problem = problem_of_tenants(loop_->controller()); !problem.empty()) world_.violate(problem);
+    if (const std::string problem = problem_of_tenants(controller_->loop->controller()); !problem.empty())
+      world_.violate(problem);
     if (options_.watch_state) {
-      if (const std::string problem = options_.watch_state(loop_->controller(), loop_->journal_time(wall()));
+      if (const std::string problem =
+              options_.watch_state(controller_->loop->controller(), controller_->loop->journal_time(wall()));
           !problem.empty())
         world_.violate(problem);
     }
     if (turns_ % 64 != 0) return;
-    if (const std::string broken = loop_->controller().scheduler().broken_invariant(); !broken.empty())
+    if (const std::string broken = controller_->loop->controller().scheduler().broken_invariant(); !broken.empty())
       world_.violate("11: " + broken);
     if (state().open_operations().size() > 4 * state().jobs().size() + 2 * machine_->nodes().size()) {
       world_.violate(fmt::format("14: {} open operations", state().open_operations().size()));
     }
-    if (turns_ % 1024 != 0 || store_.durable() != store_.last()) return;
+    if (turns_ % 1024 != 0 || store().durable() != store().last()) return;
     SilentWorld silent;
-    const Result<std::unique_ptr<ControlLoop>> replayed = ControlLoop::open(machine_, settings_, store_, silent);
+    const Result<std::unique_ptr<ControlLoop>> replayed = ControlLoop::open(machine_, settings_, store(), silent);
+    if (!replayed.ok() && is_outage(replayed.error())) return;
     if (!replayed.ok() || (*replayed)->controller().state().to_text() != state().to_text()) {
       world_.violate("5: the journal does not restore the state");
     }
@@ -468,17 +600,18 @@ class Simulation {
 
   // Rarely, so that restarts begin with snapshots of any age.
   void save_snapshot() {
-    const store::Sequence at = store_.durable();
+    const store::Sequence at = store().durable();
     if (at <= snapshot_) return;
-    if (!store_.save_snapshot({at, state().to_text()}).ok()) return;
-    if (snapshot_ > 0 && store_.compact(snapshot_).ok()) world_.reached().insert("journal compacted");
+    if (!store().save_snapshot({at, state().to_text()}).ok()) return;
+    if (snapshot_ > 0 && store().compact(snapshot_).ok()) world_.reached().insert("journal compacted");
     snapshot_ = at;
   }
 
   void settle() {
     world_.heal();
-    store_.set_full(false);
-    store_.set_lost_fsync(false);
+    if (etcd_ != nullptr) etcd_->heal();
+    memory_.set_full(false);
+    memory_.set_lost_fsync(false);
     full_until_ = {};
     if (settings_.journal_format != control::kJournalFormat) {
       settings_.journal_format = control::kJournalFormat;
@@ -511,12 +644,12 @@ class Simulation {
       return fmt::format("12: job {} is still {}: {}", number, to_text(job.state), job.reason);
     }
     for (std::uint32_t n = 0; n < machine_->nodes().size(); ++n) {
-      const std::string why = loop_->controller().why_unusable(static_cast<sched::NodeId>(n));
+      const std::string why = controller_->loop->controller().why_unusable(static_cast<sched::NodeId>(n));
       if (!why.empty()) return fmt::format("12: node {} is not returned: {}", n, why);
     }
     return world_.unsettled();
   }
-  [[nodiscard]] bool is_settled() const { return loop_ && why_unsettled().empty(); }
+  [[nodiscard]] bool is_settled() const { return controller_->loop && why_unsettled().empty(); }
 
   SimulationResult result() {
     SimulationResult result;
@@ -528,9 +661,12 @@ class Simulation {
     result.records = records_;
     result.crashes = crashes_;
     result.jobs = submissions_.size();
-    if (loop_) result.moves = count_moves(state());
+    if (controller_->loop) result.moves = count_moves(state());
     result.journal_hash = journal_hash_;
     result.reached = world_.reached();
+    result.takeovers = takeovers_;
+    result.followed = followed_;
+    if (etcd_ != nullptr) result.reached.insert(etcd_->reached().begin(), etcd_->reached().end());
     if (!result.violation.empty()) result.scenario = choices_.to_text();
     return result;
   }
@@ -544,11 +680,19 @@ class Simulation {
   SimulationOptions options_;
   std::shared_ptr<const sched::Machine> machine_;
   control::ControllerOptions settings_;
-  store::MemoryStore store_;
+  store::MemoryStore memory_;
   SimWorld world_;
-  MortalWorld mortal_;
+  std::unique_ptr<SimEtcd> etcd_;  // null: the journal is in memory_
+  std::unique_ptr<Controller> controller_ = std::make_unique<Controller>(world_);
+  std::vector<std::unique_ptr<Controller>> stopped_controllers_;  // in a commit, and on the stack
+  SilentWorld silent_;
+  store::CopyStore copy_;
+  std::unique_ptr<ControlLoop> follower_;
+  std::uint64_t followed_ = 0;
+  std::uint64_t takeovers_ = 0;
+  int pauses_ = 0;
+  bool in_turn_ = false;
   JournalInspector inspector_;
-  std::unique_ptr<ControlLoop> loop_;
   std::vector<Submission> submissions_;
   std::set<JobNumber> canceled_;
   std::map<std::string, sched::Moment> reserved_;  // acknowledged, with their ends

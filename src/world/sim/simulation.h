@@ -12,6 +12,7 @@
 #include "control/defect.h"
 #include "store/store.h"
 #include "world/sim/choices.h"
+#include "world/sim/sim_etcd.h"
 #include "world/sim/sim_world.h"
 
 namespace weft::world {
@@ -20,6 +21,8 @@ struct SimulationOptions {
   control::Defect defect = control::Defect::none;
   std::vector<Fault> focus{};  // always enabled, and more frequent
   bool leases = false;         // two engines on the same nodes; otherwise every third run has them
+  bool etcd = false;           // the journal is in etcd, and controllers take over from each other
+  EtcdMutant etcd_mutant{};
   // Called after every turn and for every durable record, for checks of modules above: "" or the problem.
   std::function<std::string(const control::Controller&, sched::Moment now)> watch_state{};
   std::function<std::string(store::Sequence, const control::Record&, const control::ControlState&)> watch_record{};
@@ -32,6 +35,8 @@ struct SimulationResult {
   std::uint64_t events = 0;  // turns of the loop
   std::uint64_t records = 0;
   std::uint64_t crashes = 0;
+  std::uint64_t takeovers = 0;  // while the controller before was stopped in a commit, and went on afterwards
+  std::uint64_t followed = 0;   // comparisons of a follower's state with the leader's
   std::uint64_t jobs = 0;
   std::uint64_t moves = 0;  // of nodes to another engine, that ended
   std::uint64_t journal_hash = 0;

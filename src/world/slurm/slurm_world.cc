@@ -67,7 +67,7 @@ Result<std::unique_ptr<SlurmWorld>> SlurmWorld::open(const SlurmOptions& options
   if (Status checked = check_node_names(names_of(options.nodes)); !checked.ok()) return checked.error();
   const Result<std::string> state = make_engine_state(options.state);
   if (!state.ok()) return state.error();
-  Result<FileDescriptor> lock = lock_engine_state(*state);
+  Result<FileDescriptor> lock = options.shared ? Result<FileDescriptor>(FileDescriptor()) : lock_engine_state(*state);
   if (!lock.ok()) return lock.error();
   const Result<std::string> instance = load_engine_instance(*state);
   if (!instance.ok()) return instance.error();

@@ -37,6 +37,7 @@ struct SlurmOptions {
   std::string cluster;                        // name
   std::vector<sched::NodeShape> nodes;        // by NodeId; names are Slurm's NodeName
   std::string partition;                      // "": the default one
+  bool shared = false;                        // see LocalOptions
   std::vector<std::string> helper;            // see LocalOptions
   std::function<void(std::string_view)> log;  // one line for operators; may be null
   Duration keep_ended = sched::seconds(30LL * 24 * 3600);  // records of attempts that ended longer ago are removed
