@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -64,11 +65,7 @@ double FaultModel::rate() const {
   return sum;
 }
 
-std::optional<FaultModel> read_faults(const Sources& sources, FileId file, Diagnostics& diagnostics) {
-  const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
-  if (!root) return std::nullopt;
-  FaultSpec spec;
-  if (!model::Codec<FaultSpec>::read(*root, diagnostics, spec) || diagnostics.has_errors()) return std::nullopt;
+std::optional<FaultModel> model_of(const FaultSpec& spec, Diagnostics& diagnostics) {
   std::set<std::string> names;
   for (const CauseSpec& cause : spec.causes.value) check_cause(cause, names, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
@@ -86,6 +83,49 @@ std::optional<FaultModel> read_faults(const Sources& sources, FileId file, Diagn
   model.boot = spec.boot.value;
   model.validate = spec.validate.value;
   return model;
+}
+
+FaultSpec spec_of(const FaultModel& model) {
+  const auto percent = [](double part) { return given<std::int64_t>(std::llround(part * 100)); };
+  FaultSpec spec;
+  spec.faults = given<std::int64_t>(1);
+  if (!model.source.empty()) spec.source = given(model.source);
+  std::vector<CauseSpec> causes;
+  causes.reserve(model.causes.size());
+  for (const Cause& cause : model.causes) {
+    CauseSpec& each = causes.emplace_back();
+    each.name = given(model::Name{cause.name});
+    each.title = given(cause.title);
+    each.rate = given<std::int64_t>(std::llround(cause.rate * 1000));
+    each.effect = given(cause.effect);
+    each.signal = given(cause.signal);
+    each.detect = given(cause.detect);
+    each.abort = given(cause.abort);
+    each.restart = percent(cause.restart);
+    each.power_cycle = percent(cause.power_cycle);
+    each.repair = given(cause.repair);
+    each.slowdown = percent(cause.slowdown);
+    each.lasts = given(cause.lasts);
+  }
+  spec.causes = given(std::move(causes));
+  spec.node_spread = percent(model.node_spread);
+  spec.together = percent(model.together);
+  spec.recurs = percent(model.recurs);
+  spec.recurs_after = given(model.recurs_after);
+  spec.respond = given(model.respond);
+  spec.repair_spread = percent(model.repair_spread);
+  spec.power_cycle = given(model.power_cycle);
+  spec.boot = given(model.boot);
+  spec.validate = given(model.validate);
+  return spec;
+}
+
+std::optional<FaultModel> read_faults(const Sources& sources, FileId file, Diagnostics& diagnostics) {
+  const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
+  if (!root) return std::nullopt;
+  FaultSpec spec;
+  if (!model::Codec<FaultSpec>::read(*root, diagnostics, spec) || diagnostics.has_errors()) return std::nullopt;
+  return model_of(spec, diagnostics);
 }
 
 FaultModel default_faults() {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -89,6 +91,16 @@ struct FaultModel {
 
 // The model that weft ships.
 [[nodiscard]] FaultModel default_faults();
+// A value to write to a file: one that is not a default.
+template <class T>
+[[nodiscard]] model::Sourced<T> given(T value) {
+  model::Sourced<T> out(std::move(value));
+  out.origin = model::Origin::file;
+  return out;
+}
+// The inverse of the following, to write a fault model to a file.
+[[nodiscard]] FaultSpec spec_of(const FaultModel& model);
+[[nodiscard]] std::optional<FaultModel> model_of(const FaultSpec& spec, Diagnostics& diagnostics);
 // Reports every error at its place. None if there were errors.
 [[nodiscard]] std::optional<FaultModel> read_faults(const Sources& sources, FileId file, Diagnostics& diagnostics);
 

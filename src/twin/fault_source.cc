@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "twin/draws.h"
@@ -76,9 +75,10 @@ sched::NodeId draw_neighbor(RandomStream& random, const sched::Machine& machine,
 
 }  // namespace
 
-std::string_view to_text(Fix fix) {
-  static constexpr std::array<std::string_view, 3> names = {"restart", "power cycle", "person"};
-  return names[static_cast<std::size_t>(fix)];
+const std::vector<std::pair<std::string_view, Fix>>& choices_of(Fix) {
+  static const std::vector<std::pair<std::string_view, Fix>> choices{
+      {"restart", Fix::restart}, {"power_cycle", Fix::power_cycle}, {"person", Fix::person}};
+  return choices;
 }
 
 std::vector<Incident> draw_incidents(const FaultModel& model, const sched::Machine& machine, Duration length,

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -13,7 +15,7 @@
 namespace weft::twin {
 
 enum class Fix : std::uint8_t { restart, power_cycle, person };
-[[nodiscard]] std::string_view to_text(Fix fix);
+[[nodiscard]] const std::vector<std::pair<std::string_view, Fix>>& choices_of(Fix);
 
 struct Incident {
   Duration at{};  // since the start of the run

@@ -53,8 +53,7 @@ class Player {
       : plan_(plan),
         hooks_(hooks),
         store_(hooks.journal != nullptr ? *hooks.journal : static_cast<store::Store&>(memory_)),
-        world_(*plan.machine, plan.faults, plan.jobs,
-               draw_incidents(plan.faults, *plan.machine, plan.length, plan.seed, plan.fault_scale), plan.seed, kStart),
+        world_(*plan.machine, plan.faults, plan.jobs, incidents_of(plan), plan.seed, kStart),
         people_(world_) {}
 
   Result<TwinResult> run() {
@@ -246,6 +245,11 @@ void number_jobs(std::vector<TwinJob>& jobs) {
     std::erase_if(environment, [](const auto& each) { return each.first == kJobVariable; });
     environment.emplace_back(kJobVariable, fmt::format("{}", i));
   }
+}
+
+std::vector<Incident> incidents_of(const TwinPlan& plan) {
+  return plan.incidents ? *plan.incidents
+                        : draw_incidents(plan.faults, *plan.machine, plan.length, plan.seed, plan.fault_scale);
 }
 
 Result<TwinResult> play(const TwinPlan& plan, const TwinHooks& hooks) { return Player(plan, hooks).run(); }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ struct TwinPlan {
   std::string cluster;  // its name, for reports
   std::shared_ptr<const sched::Machine> machine;
   FaultModel faults;
-  double fault_scale = 1;     // of all rates
-  std::vector<TwinJob> jobs;  // in the order of their submissions
+  double fault_scale = 1;                          // of all rates
+  std::optional<std::vector<Incident>> incidents;  // of a recording, instead of those that the seed draws
+  std::vector<TwinJob> jobs;                       // in the order of their submissions
   control::ControllerOptions options;
   Duration length = sched::seconds(30 * 86'400);
   std::uint64_t seed = 1;
@@ -35,6 +37,9 @@ struct TwinHooks {
 
 // An error if the journal cannot be written, or the controller contradicts itself.
 [[nodiscard]] Result<TwinResult> play(const TwinPlan& plan, const TwinHooks& hooks = {});
+
+// The incidents of a plan: given, or drawn from its seed.
+[[nodiscard]] std::vector<Incident> incidents_of(const TwinPlan& plan);
 
 // Fills in what the twin needs to know its jobs by: names, volumes, the position in the plan.
 void number_jobs(std::vector<TwinJob>& jobs);

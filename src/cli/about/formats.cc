@@ -18,7 +18,8 @@ struct EndpointsFile;
 }
 namespace weft::twin {
 struct FaultSpec;
-}
+struct RecordingSpec;
+}  // namespace weft::twin
 
 namespace weft::model {
 
@@ -37,6 +38,8 @@ template <>
 const Schema& schema_of<oob::EndpointsFile>();
 template <>
 const Schema& schema_of<twin::FaultSpec>();
+template <>
+const Schema& schema_of<twin::RecordingSpec>();
 
 }  // namespace weft::model
 
@@ -128,6 +131,11 @@ const std::vector<FileFormat>& file_formats() {
        "what fails in a simulated cluster, for `weft twin run --faults`",
        {"faults.yaml", "*.faults.yaml"},
        model::schema_of<twin::FaultSpec>},
+      {"recording",
+       "weft recording",
+       "recorded operation of a cluster, for `weft twin replay`",
+       {"*.recording.yaml"},
+       model::schema_of<twin::RecordingSpec>},
   };
   return formats;
 }
