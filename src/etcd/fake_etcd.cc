@@ -87,10 +87,10 @@ class FakeEtcd::Stream final : public kube::ResponseStream {
       if (!events.empty()) lines.push_back(line(fmt::format(R"("events":[{}])", events)));
       next_ = at->first + 1;
     }
-    const WatchFault fault = cluster_.watch_fault && !lines.empty() ? cluster_.watch_fault() : WatchFault::none;
-    if (fault == WatchFault::reordered) std::reverse(lines.begin(), lines.end());
-    if (fault == WatchFault::repeated) lines.push_back(lines.front());
-    if (fault == WatchFault::lost) lines.clear();
+    const WatchFault happens = cluster_.watch_fault && !lines.empty() ? cluster_.watch_fault() : WatchFault::none;
+    if (happens == WatchFault::reordered) std::reverse(lines.begin(), lines.end());
+    if (happens == WatchFault::repeated) lines.push_back(lines.front());
+    if (happens == WatchFault::lost) lines.clear();
     for (const std::string& each : lines) bytes += each;
     return kube::StreamBytes{kube::StreamState::open, bytes};
   }

@@ -330,6 +330,9 @@ Result<std::vector<Alarm>> parse_alarms(std::string_view body) {
 
 Failure parse_failure(int status, std::string_view body) {
   std::string message = fmt::format("HTTP status {}", status);
+  // Not all of its refusals are JSON.
+  if (const std::string_view plain = trim(body); !plain.empty() && plain.front() != '{')
+    message += ": " + printable(plain, kMaxShown);
   std::int64_t code = 0;  // of gRPC
   if (const Result<Value> value = oob::read_json_reply(body, kLimits); value.ok() && value->is_map()) {
     FieldReader fields(*value);

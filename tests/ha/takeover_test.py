@@ -2,7 +2,7 @@
 """Three servers with one journal in a real etcd of three members: the leader is killed, stopped and cut off; members are
 lost; the quota is exhausted. Acknowledged jobs are all there, no attempt is started twice, and another server leads
 within 15 s.
-Usage: takeover_test.py EXECUTABLE [PATTERN...]; WEFT_TAKEOVERS is the number of takeovers (5).
+Usage: takeover_test.py EXECUTABLE [PATTERN...]; WEFT_TAKEOVERS is the number of takeovers (3).
 """
 
 import os
@@ -13,7 +13,7 @@ import unittest
 
 from group import Etcd, Group, encode, needs_program, run_tests, wait_until
 
-TAKEOVERS = int(os.environ.get("WEFT_TAKEOVERS", "5"))
+TAKEOVERS = int(os.environ.get("WEFT_TAKEOVERS", "3"))
 TAKEOVER_S = 15
 
 

@@ -168,6 +168,7 @@ class Simulation {
       world_.advance(world_.time() + sched::seconds(1));
     }
     if (controller_->leader == nullptr) return Error{ErrorCode::internal, "no controller becomes leader", {}};
+    world_.controller_crashed();  // what was told while no controller led is lost
     controller_->mortal.is_replaced = [this, leader = controller_->leader.get()] {
       return etcd_->is_replaced(*leader);
     };
