@@ -4,10 +4,21 @@
 #include "base/file.h"
 #include "cli/framework/progress.h"
 #include "cli/twin/input.h"
+#include "twin/page.h"
 #include "twin/view.h"
 
 namespace weft::cli {
 namespace {
+
+// --page.
+std::optional<Exit> write_page(Context& context, const twin::TwinResult& result) {
+  if (!context.arguments().has("page")) return std::nullopt;
+  const std::string path = context.arguments().value("page");
+  const Status written = write_file(path, twin::twin_page(result));
+  if (!written.ok()) return context.failed(written.error());
+  context.note(fmt::format("wrote {}", path));
+  return std::nullopt;
+}
 
 Exit run_twin(Context& context) {
   TwinInput input;
@@ -30,6 +41,7 @@ Exit run_twin(Context& context) {
   }
   context.detail(fmt::format("{} turns of the controller, {} journal records in {:.1f} s", result->turns,
                              result->records, line.seconds()));
+  if (const std::optional<Exit> exit = write_page(context, *result)) return *exit;
   const OutputFormat format = context.output_format();
   const bool people = format == OutputFormat::table || format == OutputFormat::wide;
   return context.deliver(twin::result_document(*result, !people));
@@ -56,6 +68,8 @@ Command twin_run_command() {
   };
   command.arguments = twin_arguments();
   command.options = twin_input_options();
+  command.options.push_back(
+      {.name = "page", .value = "FILE", .help = "write a self-contained web page", .hint = Hint::file});
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_twin;
   return command;
