@@ -220,7 +220,7 @@ std::vector<const CauseResult*> causes_by_loss(const TwinResult& result) {
 }
 
 constexpr double kRow = 21;
-constexpr double kNames = 190;  // of causes, before their rows
+constexpr double kNames = 202;  // of causes, before their rows
 void row_name(Svg& svg, double y, const std::string& name) {
   svg.text({kNames - 8, y + kRow / 2 + 4}, picture::fit_text(name, 12, kNames - 14), {12, kInk, Anchor::end, false, 0});
 }

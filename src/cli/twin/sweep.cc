@@ -118,7 +118,7 @@ Exit run_twin_sweep(Context& context) {
 Command twin_sweep_command() {
   Command command;
   command.name = "twin sweep";
-  command.summary = "Simulate a cluster's operation for all combinations of option values";
+  command.summary = "Simulate an operation for all combinations of values";
   command.usage = "[CLUSTER] --over OPTION=VALUE,VALUE,... [OPTIONS]";
   command.description = {
       "OPTION is one of `weft twin run`, or cluster for cluster files; a switch is yes or no. Several --over give the "
