@@ -2,6 +2,27 @@
 
 namespace weft::twin {
 
+double CauseResult::node_out_hours() const { return hours(Use::broken) + hours(Use::repair) + hours(Use::person); }
+
+double CauseResult::lost_hours() const {
+  double lost = 0;
+  for (std::size_t u = 0; u < kUses; ++u) {
+    const auto use = static_cast<Use>(u);
+    if (use != Use::productive && use != Use::idle) lost += hours(use);
+  }
+  return lost;
+}
+
+std::optional<Duration> detection_time(const IncidentCourse& course) {
+  if (course.detected == sched::Moment()) return std::nullopt;
+  return course.detected - (kTwinStart + course.incident.at);
+}
+
+std::optional<Duration> out_time(const IncidentCourse& course) {
+  if (course.returned == sched::Moment()) return std::nullopt;
+  return course.returned - (kTwinStart + course.incident.at);
+}
+
 GpuTime TwinResult::total() const {
   GpuTime total = 0;
   for (const GpuTime each : time) total += each;
@@ -31,6 +52,18 @@ double TwinResult::ettr() const {
 std::uint64_t TwinResult::interruptions() const {
   std::uint64_t sum = 0;
   for (const JobResult& job : jobs) sum += job.account.interruptions;
+  return sum;
+}
+
+Duration TwinResult::waits() const {
+  Duration sum{};
+  for (const JobResult& job : jobs) sum += job.account.waits;
+  return sum;
+}
+
+double TwinResult::lost_hours() const {
+  double sum = 0;
+  for (std::size_t c = 1; c < causes.size(); ++c) sum += causes[c].lost_hours();
   return sum;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "twin/twin_world.h"
 
 namespace weft::twin {
+
+inline constexpr sched::Moment kTwinStart = sched::Moment(sched::seconds(1000).count());  // of every run
 
 struct JobResult {
   std::string name;
@@ -38,7 +41,15 @@ struct CauseResult {
   std::uint64_t incidents = 0;
   std::uint64_t interruptions = 0;    // of jobs
   std::array<GpuTime, kUses> time{};  // lost by it
+
+  [[nodiscard]] double hours(Use use) const { return gpu_hours(time[static_cast<std::size_t>(use)]); }
+  [[nodiscard]] double node_out_hours() const;  // broken and out of service
+  [[nodiscard]] double lost_hours() const;      // everything but productive and idle time
 };
+
+// From the incident to the report of telemetry, and until the node was in service again. None: it did not happen.
+[[nodiscard]] std::optional<Duration> detection_time(const IncidentCourse& course);
+[[nodiscard]] std::optional<Duration> out_time(const IncidentCourse& course);
 
 struct TwinResult {
   std::string cluster;
@@ -67,7 +78,9 @@ struct TwinResult {
   // Effective training time ratio of all jobs, weighted with their GPU time.
   [[nodiscard]] double ettr() const;
   [[nodiscard]] std::uint64_t interruptions() const;
+  [[nodiscard]] Duration waits() const;  // of all jobs, after interruptions
   [[nodiscard]] GpuTime total() const;
+  [[nodiscard]] double lost_hours() const;  // GPU-hours, by all incidents
 };
 
 }  // namespace weft::twin

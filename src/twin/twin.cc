@@ -11,7 +11,7 @@
 namespace weft::twin {
 namespace {
 
-constexpr sched::Moment kStart = sched::Moment(sched::seconds(1000).count());
+constexpr sched::Moment kStart = kTwinStart;
 constexpr Duration kBatch = milliseconds(250);        // reports that arrive together make one turn
 constexpr Duration kBusyTick = sched::seconds(10);    // while deadlines of the controller matter
 constexpr Duration kQuietTick = sched::seconds(600);  // while nothing happens

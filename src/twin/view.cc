@@ -19,15 +19,6 @@ Cell time_cell(Duration duration) { return {seconds_of(duration), format_duratio
 Cell share_cell(double share) { return {share, format_percent(share, 2)}; }
 Cell hours_cell(double hours) { return {hours, format_number(hours)}; }
 
-double lost_hours(const CauseResult& cause) {
-  double hours = 0;
-  for (std::size_t u = 0; u < kUses; ++u) {
-    const auto use = static_cast<Use>(u);
-    if (use != Use::productive && use != Use::idle) hours += gpu_hours(cause.time[u]);
-  }
-  return hours;
-}
-
 // Time between an incident and the report of telemetry, and until the node is in service again.
 struct Course {
   double detect = 0;
@@ -37,16 +28,14 @@ struct Course {
 };
 Course course_of(const TwinResult& result, std::size_t cause) {
   Course course;
-  constexpr sched::Moment start = sched::Moment(sched::seconds(1000).count());
   for (const IncidentCourse& each : result.courses) {
     if (each.incident.cause + 1 != cause) continue;
-    const sched::Moment at = start + each.incident.at;
-    if (each.detected != sched::Moment()) {
-      course.detect += seconds_of(each.detected - at);
+    if (const auto detected = detection_time(each)) {
+      course.detect += seconds_of(*detected);
       ++course.detected;
     }
-    if (each.returned != sched::Moment()) {
-      course.out += seconds_of(each.returned - at);
+    if (const auto out = out_time(each)) {
+      course.out += seconds_of(*out);
       ++course.returned;
     }
   }
@@ -118,17 +107,17 @@ TableSection causes_table(const TwinResult& result, bool all) {
   std::vector<std::size_t> order(result.causes.size());
   for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
   std::stable_sort(order.begin() + 1, order.end(), [&](std::size_t a, std::size_t b) {
-    return lost_hours(result.causes[a]) > lost_hours(result.causes[b]);
+    return result.causes[a].lost_hours() > result.causes[b].lost_hours();
   });
   for (const std::size_t c : order) {
     const CauseResult& cause = result.causes[c];
     if (c == 0 || (cause.incidents == 0 && !all)) continue;
-    const auto at = [&](Use use) { return gpu_hours(cause.time[static_cast<std::size_t>(use)]); };
     const Course course = course_of(result, c);
     table.rows.push_back(
-        {Cell(cause.name, cause.title), Cell(cause.incidents), Cell(cause.interruptions), hours_cell(lost_hours(cause)),
-         hours_cell(at(Use::lost)), hours_cell(at(Use::undetected)), hours_cell(at(Use::stopping)),
-         hours_cell(at(Use::starting)), hours_cell(at(Use::broken) + at(Use::repair) + at(Use::person)),
+        {Cell(cause.name, cause.title), Cell(cause.incidents), Cell(cause.interruptions),
+         hours_cell(cause.lost_hours()), hours_cell(cause.hours(Use::lost)), hours_cell(cause.hours(Use::undetected)),
+         hours_cell(cause.hours(Use::stopping)), hours_cell(cause.hours(Use::starting)),
+         hours_cell(cause.node_out_hours()),
          course.detected == 0
              ? Cell()
              : Cell(course.detect, format_duration(Duration(static_cast<std::int64_t>(course.detect * 1e9)))),
@@ -240,17 +229,15 @@ std::vector<std::string> findings(const TwinResult& result) {
                     format_percent(parts[0].first / all, 2)));
   }
   const CauseResult* worst = nullptr;
-  double sum = 0;
   for (std::size_t c = 1; c < result.causes.size(); ++c) {
-    sum += lost_hours(result.causes[c]);
-    if (worst == nullptr || lost_hours(result.causes[c]) > lost_hours(*worst)) worst = &result.causes[c];
+    if (worst == nullptr || result.causes[c].lost_hours() > worst->lost_hours()) worst = &result.causes[c];
   }
+  const double sum = result.lost_hours();
   if (worst != nullptr && sum > 0) {
     found.push_back(fmt::format("{} costs most: {} of the GPU-hours lost by incidents.", worst->title,
-                                format_percent(lost_hours(*worst) / sum, 0)));
+                                format_percent(worst->lost_hours() / sum, 0)));
   }
-  Duration waits{};
-  for (const JobResult& job : result.jobs) waits += job.account.waits;
+  const Duration waits = result.waits();
   if (waits.count() > 0 && result.jobs.size() == 1) {
     found.push_back(
         fmt::format("After interruptions the job waited for nodes and delays for {}.", format_duration(waits)));

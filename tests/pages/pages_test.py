@@ -301,6 +301,26 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.page.run("return document.scripts.length"), 0)
         self.focus_is_seen()
 
+    # weft twin run --page
+
+    def test_twin(self):
+        self.weft("twin", "run", "--plain", "64x8", "--spares", "2", "--fault-rate", "4", "--page", "twin.html")
+        self.check("twin.html")
+        text = self.page.text()
+        for word in ("Effective training time ratio", "Goodput", "Where the GPU time went", "GPUs over time",
+                     "Lost GPU-hours by cause", "Incidents over time", "Time out of service", "GPU fault"):
+            self.assertIn(word, text)
+        self.assertEqual(self.page.run("return document.scripts.length"), 0)
+
+    def test_twin_of_a_trace(self):
+        rows = ["name,tenant,submit,tasks,gpus,run_time"]
+        rows += [f"{i},a,{7200 * i},{('1,1', '1,8', '4,8')[i % 3]},86400" for i in range(90)]
+        self.put("jobs.csv", "\n".join(rows) + "\n")
+        self.weft("twin", "run", "--plain", "8x8", "--jobs", "jobs.csv", "--days", "10", "--fault-rate", "20", "--page",
+                  "trace.html")
+        self.check("trace.html")
+        self.assertIn("Effective training time ratio by job size", self.page.text())
+
     # weft show page, and the pictures alone
 
     def test_cluster(self):
@@ -401,6 +421,11 @@ class Pages(unittest.TestCase):
         self.weft("sched", "replay", "--plain", "2x8", name, "--policy", "fifo,weft", "--page", "evil.html")
         self.open("evil.html")
         self.assertIn("<img src=x onerror=alert(1)>", self.page.text())
+        self.assertEqual(self.page.run("""return [document.documentElement.dataset.taken === undefined,
+            document.querySelectorAll('img').length, document.scripts.length]"""), [True, 0, 0])
+        self.assertEqual(self.page.messages(), [])
+        self.weft("twin", "run", "--plain", "2x8", "--jobs", name, "--days", "1", "--page", "evil-twin.html")
+        self.open("evil-twin.html")
         self.assertEqual(self.page.run("""return [document.documentElement.dataset.taken === undefined,
             document.querySelectorAll('img').length, document.scripts.length]"""), [True, 0, 0])
         self.assertEqual(self.page.messages(), [])

@@ -155,6 +155,8 @@ struct OptionSection {
 [[nodiscard]] Command sched_replay_command();
 [[nodiscard]] Command twin_replay_command();
 [[nodiscard]] Command twin_run_command();
+[[nodiscard]] Command twin_compare_command();
+[[nodiscard]] Command twin_sweep_command();
 [[nodiscard]] Command sched_explain_command();
 [[nodiscard]] Command sched_status_command();
 [[nodiscard]] Command serve_command();

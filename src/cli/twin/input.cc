@@ -288,9 +288,13 @@ std::vector<Argument> twin_arguments() {
 
 std::vector<Option> twin_input_options() {
   std::vector<Option> options = {
-      {.name = "job", .value = "FILE", .help = "job file with a training section, run once", .hint = Hint::file},
+      {.name = "job",
+       .letter = 'j',
+       .value = "FILE",
+       .help = "job file with a training section, run once",
+       .hint = Hint::file},
       {.name = "jobs",
-       .value = "TRACE",
+       .value = "FILE",
        .help = "job trace in the format of openb, Philly, Helios, Acme, SWF or weft; may be gzip-compressed",
        .hint = Hint::file},
       {.name = "days", .value = "N", .help = "days to simulate", .fallback = "30"},

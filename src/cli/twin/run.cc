@@ -4,17 +4,17 @@
 #include "base/file.h"
 #include "cli/framework/progress.h"
 #include "cli/twin/input.h"
+#include "twin/page.h"
 #include "twin/recording.h"
 #include "twin/view.h"
 
 namespace weft::cli {
 namespace {
 
-// --record.
-std::optional<Exit> write_record(Context& context, const twin::TwinPlan& plan, const twin::TwinResult& result) {
-  const std::string path = context.arguments().value("record");
-  if (path.empty()) return std::nullopt;
-  const Status written = write_file(path, twin::write_recording(plan, result));
+// --page and --record.
+std::optional<Exit> write_option(Context& context, const char* option, const std::string& text) {
+  const std::string path = context.arguments().value(option);
+  const Status written = write_file(path, text);
   if (!written.ok()) return context.failed(written.error());
   context.note(fmt::format("wrote {}", path));
   return std::nullopt;
@@ -41,7 +41,12 @@ Exit run_twin(Context& context) {
   }
   context.detail(fmt::format("{} turns of the controller, {} journal records in {:.1f} s", result->turns,
                              result->records, line.seconds()));
-  if (const std::optional<Exit> exit = write_record(context, input.plan, *result)) return *exit;
+  if (context.arguments().has("page")) {
+    if (const auto exit = write_option(context, "page", twin::twin_page(*result))) return *exit;
+  }
+  if (context.arguments().has("record")) {
+    if (const auto exit = write_option(context, "record", twin::write_recording(input.plan, *result))) return *exit;
+  }
   const OutputFormat format = context.output_format();
   const bool people = format == OutputFormat::table || format == OutputFormat::wide;
   return context.deliver(twin::result_document(*result, !people));
@@ -68,6 +73,8 @@ Command twin_run_command() {
   };
   command.arguments = twin_arguments();
   command.options = twin_input_options();
+  command.options.push_back(
+      {.name = "page", .value = "FILE", .help = "write a self-contained web page", .hint = Hint::file});
   command.options.push_back(
       {.name = "record", .value = "FILE", .help = "write a recording, for `weft twin replay`", .hint = Hint::file});
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
