@@ -16,13 +16,13 @@ namespace weft::kube {
 
 struct ApiRequest {
   std::string method = "GET";
-  std::string target;                        // path and query, percent-encoded: "/api/v1/nodes?limit=500"
-  std::string body;                          // "": none
-  std::string content_type;                  // of the body
-  std::string authorization;                 // header of that name, for servers with tokens of their own; "": none
-  bool has_secret = false;                   // in the body: not sent without TLS
-  Duration deadline = milliseconds(30'000);  // for everything; for a stream: until the headers are there
+  std::string target;                              // path and query, percent-encoded: "/api/v1/nodes?limit=500"
+  std::string body;                                // "": none
+  std::string content_type;                        // of the body
+  Duration deadline = milliseconds(30'000);        // for everything; for a stream: until the headers are there
   std::size_t max_bytes = std::size_t{64} << 20U;  // of the body; not for streams
+  std::string authorization{};  // header of that name, for servers with tokens of their own; "": none
+  bool has_secret = false;      // in the body: not sent without TLS
 };
 
 struct ApiResponse {

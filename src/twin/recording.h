@@ -1,5 +1,5 @@
 // A recording of the operation of a cluster: jobs, incidents and settings, with what came of them. `weft twin run
-// --record` writes one, and people can: an incident list from tickets, jobs from accounting. Replayed unchanged, a
+// --recording` writes one, and people can: an incident list from tickets, jobs from accounting. Replayed unchanged, a
 // recording of the twin gives the same journal; replayed with a change, it says what the change would have saved. The
 // nodes are not in it, only their names: they are those of a cluster file.
 #pragma once

@@ -227,7 +227,7 @@ class TwinCompare(TwinFolder):
                 ([*good, "--variant", "more: --cluster none.yaml"], "variant `more`"),
                 ([*good, "--variant", "more: --seed 3"], "--seed is not an option of a variant"),
                 ([*good, "--variant", "more: --page x.html"], "--page is not an option of a variant"),
-                ([*good, "--variant", "more: --record x.yaml"], "--record is not an option of a variant"),
+                ([*good, "--variant", "more: --recording x.yaml"], "--recording is not an option of a variant"),
                 ([*good, "--variant", "more: --help"], "variant `more`"),
                 ([*good, "--variant", "more:", "--seeds", "0"], "--seeds"),
                 ([*good, "--variant", "more:", "--seeds", "1,1"], "given twice"),

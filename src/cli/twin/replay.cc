@@ -214,7 +214,7 @@ Command twin_replay_command() {
   command.description = {
       "Plays a recording (jobs, incidents, times of repair; `weft schema recording`) with the control plane of `weft "
       "serve`: first as it was, which shows how far off the twin is, then with the change that the options ask for. "
-      "`weft twin run --record` writes recordings; people write them from tickets and accounting.",
+      "`weft twin run --recording` writes recordings; people write them from tickets and accounting.",
       "With a changed cluster file (two more servers) the recording is played on the changed cluster: incidents belong "
       "to nodes by name."};
   command.examples = {

@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-// --page and --record.
+// --page and --recording.
 std::optional<Exit> write_option(Context& context, const char* option, const std::string& text) {
   const std::string path = context.arguments().value(option);
   const Status written = write_file(path, text);
@@ -44,8 +44,8 @@ Exit run_twin(Context& context) {
   if (context.arguments().has("page")) {
     if (const auto exit = write_option(context, "page", twin::twin_page(*result))) return *exit;
   }
-  if (context.arguments().has("record")) {
-    if (const auto exit = write_option(context, "record", twin::write_recording(input.plan, *result))) return *exit;
+  if (context.arguments().has("recording")) {
+    if (const auto exit = write_option(context, "recording", twin::write_recording(input.plan, *result))) return *exit;
   }
   const OutputFormat format = context.output_format();
   const bool people = format == OutputFormat::table || format == OutputFormat::wide;
@@ -76,7 +76,7 @@ Command twin_run_command() {
   command.options.push_back(
       {.name = "page", .value = "FILE", .help = "write a self-contained web page", .hint = Hint::file});
   command.options.push_back(
-      {.name = "record", .value = "FILE", .help = "write a recording, for `weft twin replay`", .hint = Hint::file});
+      {.name = "recording", .value = "FILE", .help = "write a recording, for `weft twin replay`", .hint = Hint::file});
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_twin;
   return command;

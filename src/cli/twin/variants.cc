@@ -86,7 +86,7 @@ std::optional<Exit> VariantReader::read(const VariantLine& line) {
     return refuse(line, fmt::format("`{}` is not an option", parsed.arguments.word(words)),
                   {"a variant consists of options; another cluster file is --cluster FILE"});
   }
-  for (const char* option : {"seed", "page", "record", "output", "file"}) {
+  for (const char* option : {"seed", "page", "recording", "output", "file"}) {
     const auto is_it = [&](const std::string& word) { return is_option(word) && name_of(word) == option; };
     if (std::any_of(line.words.begin(), line.words.end(), is_it) ||
         (option[0] != 's' && parsed.arguments.has(option))) {
