@@ -16,6 +16,7 @@ constexpr Duration kBatch = milliseconds(250);        // reports that arrive tog
 constexpr Duration kBusyTick = sched::seconds(10);    // while deadlines of the controller matter
 constexpr Duration kQuietTick = sched::seconds(600);  // while nothing happens
 constexpr Duration kSamplePeriod = sched::seconds(3600);
+constexpr std::int64_t kSampleMilliseconds = kSamplePeriod.count() / 1'000'000;
 
 // Passes the journal on, and hashes it.
 class HashedStore final : public store::Store {
@@ -142,7 +143,7 @@ class Player {
     const auto gpus = [&](Use use) {
       const GpuTime before = last_sample_ ? last_sample_->sum(use) : 0;
       return static_cast<double>(now.sum(use) - before) /
-             (1000.0 * static_cast<double>(kSamplePeriod.count() / 1'000'000));
+             (1000.0 * static_cast<double>(kSampleMilliseconds));
     };
     TwinSample sample;
     sample.computing = gpus(Use::productive) + gpus(Use::slow) + gpus(Use::lost);

@@ -48,7 +48,7 @@ Result<std::unique_ptr<ControlLoop>> ControlLoop::open(const std::shared_ptr<con
 Status ControlLoop::follow(sched::Moment now) {
   if (store_.durable() > applied_) {
     control::ControlState state = controller_->state();
-    const Status read = store_.read(applied_ + 1, [&](const store::Entry& entry) { return apply_entry(state, entry); });
+    Status read = store_.read(applied_ + 1, [&](const store::Entry& entry) { return apply_entry(state, entry); });
     if (!read.ok()) return read;
     applied_ = store_.durable();
     control::ControllerOptions options = controller_->options();
