@@ -142,8 +142,7 @@ class Player {
     const Ledger now = world_.preliminary();
     const auto gpus = [&](Use use) {
       const GpuTime before = last_sample_ ? last_sample_->sum(use) : 0;
-      return static_cast<double>(now.sum(use) - before) /
-             (1000.0 * static_cast<double>(kSampleMilliseconds));
+      return static_cast<double>(now.sum(use) - before) / (1000.0 * static_cast<double>(kSampleMilliseconds));
     };
     TwinSample sample;
     sample.computing = gpus(Use::productive) + gpus(Use::slow) + gpus(Use::lost);
