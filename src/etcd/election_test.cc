@@ -82,7 +82,7 @@ TEST(EtcdElection, FindsOutWhetherALostAnswerMadeItLeader) {
   }
 }
 
-// Three candidates under random faults: never two at once, and whoever leads holds the key.
+// Three candidates under random faults: never two at once, and the one that leads holds the key.
 TEST(EtcdElection, NeverTwoLeaders) {
   int leaderships = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

@@ -1,7 +1,7 @@
 // EtcdStore: a Store below a prefix in etcd, written by the leader of an election. Every transaction compares the
 // create revision of the leader's key (fence): after another process has become leader, nothing is written. It also
 // compares the revision of the tail, so that a commit whose answer was lost is sent again and takes effect once. The
-// records that are kept are in memory too: reading them asks nobody. One thread uses it.
+// records that are kept are in memory too: reading them sends no request. One thread uses it.
 //
 // sync() returns unavailable when etcd has no quorum, no space or does not answer: the records stay buffered, and the
 // next sync() finds out whether they were written. Once another process leads, it returns conflict, always.

@@ -160,7 +160,7 @@ TEST(TwinTest, FollowsDalysFormula) {
   }
   const double mean = 86'400 / (kRate * 6 / 1000);
   const double failures = wall / 48 * 3600 / mean;
-  EXPECT_NEAR(restarts / failures, 1, 0.08);  // incidents while nothing runs are nobody's interruption
+  EXPECT_NEAR(restarts / failures, 1, 0.08);  // incidents while nothing runs interrupt no job
   // From the failure to the first step: the report (1 s), the stop of the others (2 s), the delay, the start.
   const double restart = 1 + 2 + 10 + 60;
   const double segment = mean * std::exp(restart / mean) * (std::exp((300.0 + 30.0) / mean) - 1);

@@ -18,7 +18,7 @@ TAKEOVER_S = 15
 
 
 class Submitter:
-    """Submits jobs to whoever takes them, each with its own key and again until it is acknowledged."""
+    """Submits jobs to the server that takes them, each with its own key and again until it is acknowledged."""
 
     def __init__(self, group):
         self.group, self.stopped, self.count = group, False, 0
@@ -115,7 +115,7 @@ class HaTakeover(unittest.TestCase):
         for _ in range(3):
             wait_until(lambda: self.group.submit(leader), "a job is accepted")
         self.assertTrue(leader.leads())
-        # Two lost: nobody acts, and everyone says why.
+        # Two lost: no server acts, and each says why.
         self.etcd.members[1].kill()
         wait_until(lambda: all(not server.leads() and server.http("GET", "/healthz").status == 503
                                for server in self.group.servers), "no server leads")

@@ -268,7 +268,7 @@ class Server {
     candidacy_->follow(true);
   }
 
-  // Applies what the leader has written. The copy is made anew for each batch: not more than a tenth of the time.
+  // Applies what the leader has written. The copy is made again for each batch: not more than a tenth of the time.
   Status follow() {
     const Duration began = etcd::boot_time();
     if (began < next_follow_) return {};

@@ -44,7 +44,7 @@ Result<std::unique_ptr<ControlLoop>> ControlLoop::open(const std::shared_ptr<con
   return loop;
 }
 
-// The scheduler is made anew: it has no way to follow records without the decisions that led to them.
+// The scheduler is built again: it has no way to follow records without the decisions that led to them.
 Status ControlLoop::follow(sched::Moment now) {
   if (store_.durable() > applied_) {
     control::ControlState state = controller_->state();
