@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <variant>
-
 #include "base/asset.h"
 #include "base/human_format.h"
 #include "base/text.h"
+#include "html/document_parts.h"
 #include "html/page.h"
 #include "html/svg.h"
 #include "twin/plot.h"
@@ -16,22 +15,6 @@ namespace weft::twin {
 namespace {
 
 std::string escaped(std::string_view text) { return picture::xml_escape(text); }
-
-std::string text_of(const Cell& cell) {
-  if (!cell.shown.empty()) return cell.shown;
-  if (const auto* text = std::get_if<std::string>(&cell.value)) return text->empty() ? "-" : *text;
-  if (const auto* number = std::get_if<std::int64_t>(&cell.value)) return std::to_string(*number);
-  if (const auto* value = std::get_if<double>(&cell.value)) return fmt::format("{:g}", *value);
-  return "-";
-}
-
-// A square of a color, for a legend.
-std::string swatch(std::string_view color) {
-  return fmt::format(
-      "<svg class=\"weft-picture\" width=\"14\" height=\"14\" viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect "
-      "width=\"14\" height=\"14\" rx=\"2\" fill=\"{}\"/></svg>",
-      color);
-}
 
 class ReportWriter {
  public:
@@ -99,7 +82,7 @@ class ReportWriter {
     for (std::size_t u = 0; u < kUses; ++u) {
       const auto use = static_cast<Use>(u);
       if (result_.time[u] == 0) continue;
-      add("<li>{}<b>{}</b><span>{}</span><span>{} GPU-h</span></li>\n", swatch(use_color(use)), to_text(use),
+      add("<li>{}<b>{}</b><span>{}</span><span>{} GPU-h</span></li>\n", html::swatch(use_color(use)), to_text(use),
           format_percent(result_.share(use), 2), format_number(gpu_hours(result_.time[u])));
     }
     out_ +=
@@ -114,7 +97,7 @@ class ReportWriter {
       out_ += plot.svg;
       if (!plot.legend.empty()) {
         add("<ul class=\"lines\" aria-label=\"Legend: {}\">", plot.title);
-        for (const auto& [color, meaning] : plot.legend) add("<li>{}{}</li>", swatch(color), meaning);
+        for (const auto& [color, meaning] : plot.legend) add("<li>{}{}</li>", html::swatch(color), meaning);
         out_ += "</ul>\n";
       }
       out_ += "</figure>\n";
@@ -123,39 +106,7 @@ class ReportWriter {
   }
 
   void tables() {
-    out_ += "<div id=\"tables\">\n";
-    const Document document = result_document(result_, false);
-    for (const auto& section : document.sections) {
-      if (const auto* facts = std::get_if<FactsSection>(&section)) {
-        add("<section aria-label=\"Figures\"><h2>Figures</h2>\n<dl class=\"facts\">\n");
-        for (const Fact& fact : facts->facts) {
-          add("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(fact.title), escaped(text_of(fact.value)));
-        }
-        out_ += "</dl></section>\n";
-      }
-      const auto* table = std::get_if<TableSection>(&section);
-      if (table != nullptr && !table->rows.empty()) this->table(*table);
-    }
-    out_ += "</div>\n";
-  }
-
-  void table(const TableSection& table) {
-    add("<section class=\"wide\" aria-label=\"{0}\"><h2>{0}</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-        "aria-label=\"{0}\"><table>\n<caption>{0}</caption><thead><tr>",
-        escaped(table.title));
-    const auto kind = [](const Column& column) { return column.align == Column::Align::right ? " class=\"n\"" : ""; };
-    for (const Column& column : table.columns) {
-      add("<th scope=\"col\"{}>{}</th>", kind(column), escaped(column.title));
-    }
-    out_ += "</tr></thead>\n<tbody>\n";
-    for (const std::vector<Cell>& row : table.rows) {
-      add("<tr><th scope=\"row\"{}>{}</th>", kind(table.columns[0]), escaped(text_of(row.front())));
-      for (std::size_t i = 1; i < row.size(); ++i) {
-        add("<td{}>{}</td>", kind(table.columns[i]), escaped(text_of(row[i])));
-      }
-      out_ += "</tr>\n";
-    }
-    out_ += "</tbody></table></div></section>\n";
+    out_ += "<div id=\"tables\">\n" + html::document_sections(result_document(result_, false)) + "</div>\n";
   }
 
   void notes() {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/human_format.h"
+#include "html/plot_area.h"
 #include "twin/view.h"
 
 namespace weft::twin {
@@ -14,14 +15,17 @@ namespace {
 
 using picture::Anchor;
 using picture::Box;
-using picture::Paint;
+using picture::PlotArea;
 using picture::Point;
 using picture::real;
+using picture::rounded_scale;
 using picture::Svg;
+using picture::tick_step;
+using picture::tick_text;
 
-constexpr std::string_view kInk = "#1a1a1a";
-constexpr std::string_view kSoft = "#5a6472";
-constexpr std::string_view kGrid = "#e2e6eb";
+constexpr std::string_view kInk = picture::kPlotInk;
+constexpr std::string_view kSoft = picture::kPlotSoft;
+constexpr std::string_view kGrid = picture::kPlotGrid;
 // Okabe and Ito's palette and shades of it, with a contrast of at least 3 to white or to the dark background.
 constexpr std::array<std::string_view, kUses> kColors = {"#009e73", "#8a9a2b", "#56b4e9", "#d55e00",
                                                          "#e69f00", "#a6761d", "#0072b2", "#8b949e",
@@ -34,88 +38,6 @@ constexpr std::size_t kMaxPoints = 240;  // over time
 double hours_of(Duration duration) { return real(duration.count()) / 3.6e12; }
 
 std::string hours_text(double hours) { return format_number(hours) + " GPU-hours"; }
-
-// A step of 1, 2 or 5 times a power of ten that yields at most `most` ticks.
-double tick_step(double span, int most) {
-  const double raw = std::max(span, 1e-9) / most;
-  const double power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (power * factor >= raw * (1 - 1e-9)) return power * factor;
-  }
-  return power * 10;
-}
-
-std::string tick_text(double value) {
-  return value >= 1000 ? group_digits(static_cast<std::uint64_t>(std::llround(value))) : fmt::format("{:g}", value);
-}
-
-// The scale of a linear axis from 0.
-struct Scale {
-  double high = 1;
-  double step = 1;
-};
-// Up to a tick that is not below `high`.
-Scale rounded_scale(double high, int ticks, bool whole) {
-  Scale scale;
-  scale.step = tick_step(high, ticks);
-  if (whole) scale.step = std::max(1.0, scale.step);
-  scale.high = std::max(scale.step, std::ceil(high / scale.step - 1e-9) * scale.step);
-  return scale;
-}
-
-// The area of a plot with its axes; a horizontal axis in the unit of `x`, a vertical one unless it has rows.
-class PlotArea {
- public:
-  PlotArea(Svg& svg, const Box& area) : svg_(svg), area_(area) {}
-
-  void x_axis(const Scale& scale, std::string_view title, bool grid) {
-    x_ = scale;
-    for (int i = 0; i * scale.step <= scale.high * (1 + 1e-9); ++i) {
-      const double x = x_of(i * scale.step);
-      if (grid) svg_.line({x, area_.y}, {x, area_.bottom()}, {"none", kGrid, 1, 1, "", 0});
-      svg_.line({x, area_.bottom()}, {x, area_.bottom() + 4}, {"none", kSoft, 1, 1, "", 0});
-      svg_.text({x, area_.bottom() + 18}, tick_text(i * scale.step), {12, kSoft, Anchor::middle, false, 0});
-    }
-    base_line(title);
-  }
-  void y_axis(const Scale& scale, std::string_view title) {
-    y_ = scale;
-    for (int i = 0; i * scale.step <= scale.high * (1 + 1e-9); ++i) {
-      const double y = y_of(i * scale.step);
-      svg_.line({area_.x, y}, {area_.right(), y}, {"none", kGrid, 1, 1, "", 0});
-      svg_.text({area_.x - 6, y + 4}, tick_text(i * scale.step), {12, kSoft, Anchor::end, false, 0});
-    }
-    svg_.text({14, area_.center().y}, title, {12, kSoft, Anchor::middle, false, -90});
-  }
-  void base_line(std::string_view title) {
-    svg_.line({area_.x, area_.bottom()}, {area_.right(), area_.bottom()}, {"none", kSoft, 1, 1, "", 0});
-    svg_.text({area_.center().x, area_.bottom() + 38}, title, {12, kSoft, Anchor::middle, false, 0});
-  }
-  // A column among `count`, with its name below.
-  void column(std::size_t index, std::size_t count, std::string_view name, double value, std::string_view color,
-              const std::string& label, const std::string& tooltip) {
-    const double width = area_.width / real(count);
-    const double x = area_.x + width * real(index);
-    const double y = y_of(value);
-    const double gap = std::min(4.0, width * 0.12);
-    if (value > 0) {
-      svg_.rect({x + gap, y, width - 2 * gap, area_.bottom() - y}, {color, "none", 1, 1, "", 1}, tooltip);
-      svg_.text({x + width / 2, y - 4}, label, {11, kInk, Anchor::middle, false, 0});
-    }
-    svg_.text({x + width / 2, area_.bottom() + 18}, name, {11.5, kSoft, Anchor::middle, false, 0});
-  }
-  [[nodiscard]] double x_of(double value) const { return area_.x + value / x_.high * area_.width; }
-  [[nodiscard]] double y_of(double value) const {
-    return area_.bottom() - std::clamp(value / y_.high, 0.0, 1.0) * area_.height;
-  }
-  [[nodiscard]] const Box& area() const { return area_; }
-
- private:
-  Svg& svg_;
-  Box area_;
-  Scale x_;
-  Scale y_;
-};
 
 // Time since the start of the run, in days or hours.
 struct TimeUnit {
