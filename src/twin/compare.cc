@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <thread>
+
+#include "twin/parallel.h"
 
 namespace weft::twin {
 namespace {
@@ -15,12 +16,7 @@ class Runner {
       : variants_(variants), seeds_(comparison.seeds.size()), hooks_(hooks), comparison_(comparison), errors_(runs()) {}
 
   void run(unsigned threads) {
-    std::vector<std::thread> workers;
-    const std::size_t more = std::min<std::size_t>(std::max(1U, threads), runs());
-    workers.reserve(more);
-    for (std::size_t i = 1; i < more; ++i) workers.emplace_back([this] { work(); });
-    work();
-    for (std::thread& worker : workers) worker.join();
+    parallel_for(runs(), threads, [this](std::size_t i) { work(i); });
   }
   // The error of the first run, in the order of variants and seeds, that has one.
   [[nodiscard]] std::optional<Error> problem() const {
@@ -31,26 +27,25 @@ class Runner {
  private:
   [[nodiscard]] std::size_t runs() const { return variants_.size() * seeds_; }
 
-  void work() {
-    for (std::size_t i = next_++; i < runs() && !stopped_; i = next_++) {
-      const Variant& variant = variants_[i / seeds_];
-      TwinPlan plan = variant.plan;
-      plan.seed = comparison_.seeds[i % seeds_];
-      TwinHooks hooks;
-      hooks.progress = [&](Duration) { return !stopped_ && (!hooks_.go_on || hooks_.go_on()); };
-      const Result<TwinResult> result = play(plan, hooks);
-      if (!result.ok()) {
-        stopped_ = true;
-        Error error = result.error();
-        if (error.code != ErrorCode::unavailable) error.message = "variant " + variant.name + ": " + error.message;
-        errors_[i] = std::move(error);
-        return;
-      }
-      comparison_.runs[i / seeds_][i % seeds_] = measures_of(*result);
-      const std::lock_guard lock(mutex_);
-      ++done_;
-      if (hooks_.finished) hooks_.finished(done_, runs());
+  void work(std::size_t i) {
+    if (stopped_) return;
+    const Variant& variant = variants_[i / seeds_];
+    TwinPlan plan = variant.plan;
+    plan.seed = comparison_.seeds[i % seeds_];
+    TwinHooks hooks;
+    hooks.progress = [&](Duration) { return !stopped_ && (!hooks_.go_on || hooks_.go_on()); };
+    const Result<TwinResult> result = play(plan, hooks);
+    if (!result.ok()) {
+      stopped_ = true;
+      Error error = result.error();
+      if (error.code != ErrorCode::unavailable) error.message = "variant " + variant.name + ": " + error.message;
+      errors_[i] = std::move(error);
+      return;
     }
+    comparison_.runs[i / seeds_][i % seeds_] = measures_of(*result);
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (hooks_.finished) hooks_.finished(done_, runs());
   }
 
   const std::vector<Variant>& variants_;
@@ -58,7 +53,6 @@ class Runner {
   const CompareHooks& hooks_;
   Comparison& comparison_;
   std::vector<std::optional<Error>> errors_;
-  std::atomic<std::size_t> next_{0};
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
   std::size_t done_ = 0;

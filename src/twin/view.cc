@@ -160,7 +160,8 @@ TableSection jobs_table(const TwinResult& result, bool all) {
                       {"interruptions", "Interruptions", Align::right, false, 6},
                       {"checkpoints", "Checkpoints", Align::right, false, 4},
                       {"first_wait_s", "First wait", Align::right, false, 3},
-                      {"waits_s", "Later waits", Align::right, false, 3}},
+                      {"waits_s", "Later waits", Align::right, false, 3},
+                      {"ended_s", "Ended after", Align::right, true}},
                      {}};
   for (const JobResult& job : result.jobs) {
     if (!all && table.rows.size() >= kJobsShown) break;
@@ -172,7 +173,7 @@ TableSection jobs_table(const TwinResult& result, bool all) {
                           Cell(state), job.ettr < 0 ? Cell() : share_cell(job.ettr),
                           job.ettr_queued < 0 ? Cell() : share_cell(job.ettr_queued), Cell(account.attempts),
                           Cell(account.interruptions), Cell(account.checkpoints), time_cell(account.first_wait),
-                          time_cell(account.waits)});
+                          time_cell(account.waits), account.done ? time_cell(account.ended - kTwinStart) : Cell()});
   }
   return table;
 }

@@ -7,8 +7,10 @@
 #include <map>
 
 #include "base/human_format.h"
+#include "cli/framework/fault_file.h"
 #include "cli/sim/life_input.h"
 #include "model/yaml_file.h"
+#include "twin/life_job.h"
 #include "workload/life/play_life.h"
 
 namespace weft::cli {
@@ -16,11 +18,7 @@ namespace {
 
 constexpr double kDefaultDays = 30;
 constexpr double kMaxDays = 3660;
-constexpr std::int32_t kEndlessFailures = 1'000'000;   // a run of months must not be held after its third failure
 constexpr Duration kPlainLaunch = sched::seconds(60);  // without a job file: the image is on the nodes
-
-Duration in_milliseconds(double seconds) { return milliseconds(std::llround(seconds * 1e3)); }
-Duration of_sim(netsim::SimTime time) { return in_milliseconds(static_cast<double>(time.count()) / 1e12); }
 
 // What the command line says about every job of the run.
 struct Times {
@@ -30,18 +28,14 @@ struct Times {
 };
 
 void finish_job(twin::TwinJob& job, const Times& times) {
-  control::JobSpec& spec = job.spec;
-  spec.command = {"train"};
-  spec.restart.max_failures = kEndlessFailures;
-  if (spec.checkpoint.volumes.empty()) spec.checkpoint.volumes = {"/checkpoints"};
-  if (times.interval) spec.checkpoint.interval = *times.interval;
+  if (times.interval) job.spec.checkpoint.interval = *times.interval;
   if (times.stall) job.stall = job.write = *times.stall;
   if (times.restart) {
     job.launch = std::min(*times.restart / 4, kPlainLaunch);
     job.load = *times.restart / 4;
     job.restore = *times.restart - job.launch - job.load;
   }
-  if (job.stall.count() > 0) spec.checkpoint.write_time = job.stall;
+  twin::prepare_job(job);
 }
 
 // The nodes that a job without a file of its own runs on: those of the GPU model with the most GPUs, without spares.
@@ -89,7 +83,7 @@ class TwinReader {
     input_.plan.options.tenants = input_.sched.tenants;
     numbers();
     if (!reader_.ok()) return context_.usage_error(reader_.problem(), {reader_.hint()});
-    if (const std::optional<Exit> exit = faults()) return exit;
+    if (const auto exit = read_fault_file(context_, *input_.sched.loaded, input_.plan.faults)) return exit;
     if (const std::optional<Exit> exit = jobs()) return exit;
     for (const twin::TwinJob& job : input_.plan.jobs) {
       const Duration interval = job.spec.checkpoint.interval;
@@ -119,6 +113,10 @@ class TwinReader {
       reader_.bad("interval", "at least one second", "a time such as 30m");
     }
     spares_ = reader_.integer("spares", 0, 1'000'000);
+    if (const auto timeout = reader_.time("start-timeout")) {
+      if (timeout->count() <= 0) reader_.bad("start-timeout", "must be above zero");
+      plan.options.start_timeout = *timeout;
+    }
   }
 
   void note_slow_starts() {
@@ -128,25 +126,8 @@ class TwinReader {
     if (slow == 0) return;
     input_.plan.notes.push_back(fmt::format(
         "{} of the jobs need longer than {} until their processes run: the controller stops such starts, as weft serve "
-        "does. Keep the image on the nodes.",
+        "does. Keep the image on the nodes, or give a longer --start-timeout to both.",
         slow, format_duration(timeout)));
-  }
-
-  std::optional<Exit> faults() {
-    if (!arguments_.has("faults")) {
-      input_.plan.faults = twin::default_faults();
-      return std::nullopt;
-    }
-    const std::string path = arguments_.value("faults");
-    Result<std::string> text = model::read_yaml_file(path);
-    if (!text.ok()) return context_.failed(text.error());
-    model::Loaded& loaded = *input_.sched.loaded;
-    const FileId file = loaded.sources.add(path, std::move(text).value());
-    std::optional<twin::FaultModel> model = twin::read_faults(loaded.sources, file, loaded.diagnostics);
-    if (!context_.report(loaded) || !model) return Exit::usage;
-    loaded.diagnostics = Diagnostics();
-    input_.plan.faults = *std::move(model);
-    return std::nullopt;
   }
 
   std::optional<Exit> jobs() {
@@ -217,23 +198,7 @@ std::optional<Exit> TwinReader::training_job() {
       workload::play_life(*loaded.cluster, *spec, options, loaded.diagnostics);
   if (!context_.report(loaded) || !life) return Exit::usage;
   loaded.diagnostics = Diagnostics();
-  twin::TwinJob job;
-  job.spec.shape.name = spec->name.value.text;
-  job.spec.shape.user = "twin";
-  job.spec.shape.tasks = static_cast<std::int32_t>(life->servers);
-  job.spec.shape.task.gpus = static_cast<std::int32_t>(life->gpus / std::max(1U, life->servers));
-  job.step = std::max(of_sim(life->step), milliseconds(1));
-  job.work = Duration(multiply_divide(static_cast<std::int64_t>(life->steps), life->step.count(), 1'000));
-  job.work = milliseconds(job.work.count() / 1'000'000);
-  job.launch = of_sim(life->states[0].duration);
-  job.load = of_sim(life->states[1].duration);
-  job.restore = of_sim(life->checkpoint_load);
-  job.stall = of_sim(life->checkpoint_stall);
-  job.write = of_sim(life->checkpoint_write);
-  const model::CheckpointSpec& checkpoint = spec->training->checkpoint.value;
-  if (life->checkpoint_steps > 0 && (checkpoint.steps.has_value() || checkpoint.interval.has_value())) {
-    job.spec.checkpoint.interval = job.step * static_cast<std::int64_t>(life->checkpoint_steps);
-  }
+  twin::TwinJob job = twin::job_from_life(*life, *spec);
   finish_job(job, times_);
   input_.plan.notes.push_back(
       fmt::format("{}: {} steps of {:.3g} s; a restart takes {} with the image on the nodes, of it {} to load the "
@@ -317,6 +282,10 @@ std::vector<Option> twin_input_options() {
        .hint = Hint::file},
       {.name = "fault-rate", .value = "FACTOR", .help = "multiplies all failure rates", .fallback = "1"},
       {.name = "no-repair", .help = "no automatic repair: people repair every node"},
+      {.name = "start-timeout",
+       .value = "TIME",
+       .help = "limit of the time from the start of an attempt until all its processes run, as in weft serve",
+       .fallback = "2m"},
   };
   for (const Option& option : sched_input_options()) {
     if (option.name != "nodes") options.push_back(option);

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 #include "base/text.h"
 #include "cli/framework/progress.h"
+#include "cli/framework/seed_list.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr std::size_t kDefaultSeeds = 5;
-constexpr std::size_t kMaxSeeds = 10'000;
+constexpr std::int64_t kDefaultSeeds = 5;
 constexpr std::size_t kMaxRuns = 100'000;
 
 bool is_option(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
@@ -34,13 +33,6 @@ std::optional<std::string> take_cluster(std::vector<std::string>& words) {
     }
   }
   return cluster;
-}
-
-std::optional<std::uint64_t> parse_seed(std::string_view text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return seed;
 }
 
 }  // namespace
@@ -134,30 +126,9 @@ std::vector<std::string> VariantReader::all_notes() const {
   return notes;
 }
 
-std::optional<std::vector<std::uint64_t>> VariantReader::read_seeds(OptionReader& reader) const {
-  std::vector<std::uint64_t> seeds;
-  const std::string text = reader.arguments().value("seeds");
-  if (!contains(text, ",")) {
-    const auto count = reader.integer("seeds", 1, kMaxSeeds).value_or(kDefaultSeeds);
-    const std::uint64_t first = reader.seed("seed").value_or(1);
-    for (std::int64_t i = 0; i < count; ++i) seeds.push_back(first + static_cast<std::uint64_t>(i));
-    return seeds;
-  }
-  for (const std::string_view part : split(text, ',')) {
-    const std::optional<std::uint64_t> seed = parse_seed(trim(part));
-    if (!seed || std::find(seeds.begin(), seeds.end(), *seed) != seeds.end()) {
-      reader.bad("seeds", fmt::format("`{}` is {}", part, seed ? "given twice" : "not a seed"),
-                 "give a count, or comma-separated seeds: 1,2,3");
-      return std::nullopt;
-    }
-    seeds.push_back(*seed);
-  }
-  return seeds;
-}
-
 Exit VariantReader::run(const std::function<Document(const twin::Comparison&, bool all)>& write) {
   OptionReader reader(context_.arguments());
-  const std::optional<std::vector<std::uint64_t>> seeds = read_seeds(reader);
+  const std::optional<std::vector<std::uint64_t>> seeds = read_seed_list(reader, kDefaultSeeds);
   const auto threads = reader.integer("threads", 1, 1'024);
   if (!reader.ok() || !seeds) return context_.usage_error(reader.problem(), {reader.hint()});
   if (variants_.size() * seeds->size() > kMaxRuns) {

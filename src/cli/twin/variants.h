@@ -37,7 +37,6 @@ class VariantReader {
   // Those of a sweep only if they hold for every point.
   [[nodiscard]] std::vector<std::string> all_notes() const;
   Exit refuse(const VariantLine& line, const std::string& problem, const std::vector<std::string>& hints = {});
-  [[nodiscard]] std::optional<std::vector<std::uint64_t>> read_seeds(OptionReader& reader) const;
 
   Context& context_;
   std::vector<std::unique_ptr<TwinInput>> inputs_;  // what the plans refer to
