@@ -165,4 +165,10 @@ std::string format_bit_rate(double bits_per_second) {
   return format_finely_scaled(bits_per_second, kScales);
 }
 
+std::string format_power(Power power) {
+  static constexpr std::array<Scale, 3> kScales = {{{1, "W"}, {1e3, "kW"}, {1e6, "MW"}}};
+  const double watts = static_cast<double>(power.count()) / 1e3;
+  return watts == 0.0 ? "0 W" : format_scaled(watts, kScales);
+}
+
 }  // namespace weft

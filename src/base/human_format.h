@@ -49,5 +49,6 @@ template <std::integral Count>
 [[nodiscard]] std::string format_bytes(double bytes);  // three digits: "12.3 GB"; "0" for none
 [[nodiscard]] std::string format_bytes(Bytes bytes);
 [[nodiscard]] std::string format_bit_rate(double bits_per_second);  // four digits: "48.2 Tb/s"
+[[nodiscard]] std::string format_power(Power power);                // three digits: "369 kW", "11.2 MW"
 
 }  // namespace weft

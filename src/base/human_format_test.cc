@@ -130,6 +130,9 @@ TEST(HumanFormat, SizesAndRates) {
   EXPECT_EQ(format_bit_rate(0), "0 b/s");
   EXPECT_EQ(format_bit_rate(400e9), "400 Gb/s");
   EXPECT_EQ(format_bit_rate(48.25e12), "48.25 Tb/s");
+  EXPECT_EQ(format_power(Power(0)), "0 W");
+  EXPECT_EQ(format_power(watts(369'400)), "369 kW");
+  EXPECT_EQ(format_power(watts(11'240'000)), "11.2 MW");
 }
 
 }  // namespace

@@ -210,10 +210,12 @@ void write_tenants(const Plan& plan, FileText& out) {
   out.line(0, "# Teams and quotas. Priorities are the three defaults: inference (never preempted), training, batch.");
   out.line(0, "tenants:");
   if (training > 0) {
-    const std::int64_t batch = std::max<std::int64_t>(1, training / 4);
+    const std::int64_t batch = plan.request.one_tenant ? 0 : std::max<std::int64_t>(1, training / 4);
     out.line(1, "- {{name: research, priority: ai-training-high, quota: {{gpus: {}, volume_claims: 20}}}}",
              std::max<std::int64_t>(1, training - batch));
-    out.line(1, "- {{name: batch, priority: ai-batch-low, quota: {{gpus: {}, volume_claims: 10}}}}", batch);
+    if (batch > 0) {
+      out.line(1, "- {{name: batch, priority: ai-batch-low, quota: {{gpus: {}, volume_claims: 10}}}}", batch);
+    }
   }
   if (inference == 0) return;
   if (plan.mig_count > 0) {

@@ -226,7 +226,7 @@ Result<DesignAnswer> design_cluster(const DesignRequest& request,
   }
   const Built built = build(plan, catalog);
   if (built.cluster == nullptr) return not_buildable(plan, built);
-  return DesignAnswer{built.yaml, notes_on(plan, *built.cluster)};
+  return DesignAnswer{built.yaml, notes_on(plan, *built.cluster), built.cluster};
 }
 
 }  // namespace weft::design

@@ -27,11 +27,13 @@ struct DesignRequest {
   model::ControlKind scheduler = model::ControlKind::kubernetes;
   std::string leaf;  // backend leaf; empty: chosen for the speed and network
   std::int64_t planes = 1;
+  bool one_tenant = false;  // one team has the whole quota; else a quarter of it is for batch jobs
 };
 
 struct DesignAnswer {
-  std::string yaml;                // the cluster file, commented
-  std::vector<std::string> notes;  // notable decisions, for stderr
+  std::string yaml;                               // the cluster file, commented
+  std::vector<std::string> notes;                 // notable decisions, for stderr
+  std::shared_ptr<const model::Cluster> cluster;  // compiled from the file
 };
 
 [[nodiscard]] Result<DesignAnswer> design_cluster(const DesignRequest& request,

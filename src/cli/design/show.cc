@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "cli/design/price_file.h"
 #include "cli/design/yaml_json.h"
 #include "cli/framework/context.h"
 #include "cli/framework/default_cluster.h"
@@ -193,19 +194,6 @@ bool options_fit(Context& context, const View& view) {
   return true;
 }
 
-// Reads the price file, with diagnostics in `loaded`; empty if the file cannot be used.
-std::optional<design::Prices> open_prices(model::Loaded& loaded, const std::string& path) {
-  Result<std::string> text = model::read_yaml_file(path);
-  if (!text.ok()) {
-    loaded.read_error = text.error();
-    return std::nullopt;
-  }
-  const FileId file = loaded.sources.add(path == "-" ? "standard input" : path, std::move(text).value());
-  const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
-  if (!root.has_value()) return std::nullopt;
-  return design::read_prices(*root, *loaded.catalog, loaded.diagnostics);
-}
-
 Exit show_effective(Context& context, const model::Cluster& cluster) {
   const std::string text = model::write_effective(cluster.spec());
   const OutputFormat format = context.output_format();
@@ -224,7 +212,7 @@ Exit run_show(Context& context) {
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(request.path);
   std::optional<design::Prices> prices;
   if (context.arguments().has("prices") && loaded->catalog != nullptr) {
-    prices = open_prices(*loaded, context.arguments().value("prices"));
+    prices = read_price_file(*loaded, context.arguments().value("prices"));
   }
   if (!context.report(*loaded)) return Exit::usage;
   CHECK(loaded->cluster != nullptr, "no cluster and no diagnostic");
