@@ -7,10 +7,10 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES lazy base html http model design inspect config render hostprobe check workload lease oob bmcsim kube access etcd store world twin serve pipeline job_namespace cli)
+set(WEFT_LIGHT_MODULES lazy base html http model design inspect config render hostprobe check workload lease oob bmcsim kube access etcd store world twin explore serve pipeline job_namespace cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
-set(WEFT_PLAIN_MODULES design inspect check twin cli)
+set(WEFT_PLAIN_MODULES design inspect check twin explore cli)
 
 weft_module(lazy)
 weft_module(base lazy)
@@ -103,6 +103,7 @@ weft_module(world lazy base sched lease kube etcd store control)
   weft_submodule(world kube core local)
   weft_submodule(world lease core)
 weft_module(twin base html model netsim workload sched store control world)
+weft_module(explore base html model design netsim workload sched control twin)
 weft_module(serve lazy base http model config oob sched lease kube access etcd store control world)
   weft_submodule(serve table)
   weft_submodule(serve http)
