@@ -71,6 +71,16 @@ TEST_F(DesignGoalTest, AGoalThatCannotBeMetIsAFinding) {
   EXPECT_THAT(outcome.out, HasSubstr("late"));
 }
 
+TEST_F(DesignGoalTest, SeveralGpusAreCompared) {
+  const Outcome outcome = weft({"design", "--goal", kGoal, "--gpu", "h100-sxm, h200-sxm", "--network", "ethernet",
+                                "--seeds", "1", "-o", "json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json result = Json::parse(outcome.out, nullptr, false);
+  ASSERT_EQ(result.at("platforms").size(), 2U);
+  EXPECT_EQ(result.at("platforms").at(0).at("gpu"), "h100-sxm");
+  EXPECT_EQ(result.at("platforms").at(1).at("gpu"), "h200-sxm");
+}
+
 TEST_F(DesignGoalTest, AJobFileGivesTheModel) {
   const std::string job = file("tiny.job.yaml",
                                "job: 1\nname: tiny\ntraining:\n  sequence: 4096\n  framework: compiled\n  dimensions: "

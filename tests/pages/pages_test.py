@@ -321,6 +321,19 @@ class Pages(unittest.TestCase):
         self.check("trace.html")
         self.assertIn("Effective training time ratio by job size", self.page.text())
 
+    # weft design --goal --page
+
+    def test_goal(self):
+        self.weft("design", "--goal", "train llama-3.1-8b on 300B tokens in 12 days", "--gpu", "h100-sxm", "--network",
+                  "ethernet", "--fault-rate", "20", "--max-power", "400kW", "--prices",
+                  SOURCE / "examples/prices.yaml", "--page", "goal.html")
+        self.check("goal.html")
+        text = self.page.text()
+        for word in ("Pareto front", "Power (MW) and days", "Cost (M USD) and days", "Why these designs",
+                     "What one change would do", "Platforms", "tensor 1", "Assumptions"):
+            self.assertIn(word, text)
+        self.assertEqual(self.page.run("return document.scripts.length"), 0)
+
     # weft show page, and the pictures alone
 
     def test_cluster(self):

@@ -91,9 +91,9 @@ class GoalCommand {
     if (arguments.has("network")) question_.networks = {request.network};
     if (arguments.has("oversubscription")) question_.oversubscriptions = {request.oversubscription};
     if (arguments.has("data")) question_.data = {request.data};
-    if (arguments.has("gpu")) {
-      for (const std::string_view id : split(arguments.value("gpu"), ',')) question_.gpus.emplace_back(trim(id));
-    }
+    const std::string gpus = arguments.value("gpu");
+    if (!arguments.has("gpu")) return std::nullopt;
+    for (const std::string_view id : split(gpus, ',')) question_.gpus.emplace_back(trim(id));
     return std::nullopt;
   }
 
