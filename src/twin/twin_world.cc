@@ -50,7 +50,8 @@ TwinWorld::TwinWorld(const sched::Machine& machine, const FaultModel& faults, co
     nodes_[n].since = start;
   }
   for (std::size_t i = 0; i < incidents_.size(); ++i) {
-    later(incidents_[i].at, [this, i] { strike(incidents_[i], false); });
+    later(incidents_[i].at,
+          [this, i] { incidents_[i].job < 0 ? strike(incidents_[i], false) : strike_job(incidents_[i]); });
   }
 }
 
