@@ -35,7 +35,8 @@ struct HistoryAttempt {
   sched::Moment running = sched::kNever;   // every part ran
   sched::Moment stopping = sched::kNever;  // a stop was sent
   sched::Moment ended = sched::kNever;
-  bool cut = false;  // it began before the history: when, and how long its start took, is not known
+  std::optional<Duration> verify;  // of the checkpoints, before the start
+  bool cut = false;                // it began before the history: when, and how long its start took, is not known
   bool restored = false;
   std::int64_t step = 0;  // of the checkpoint that it restored
   std::vector<HistoryCheckpoint> checkpoints;

@@ -74,6 +74,8 @@ class Maker {
     twin.load = whole(times.load);
     twin.restore = whole(times.restore);
     twin.stall = twin.write = whole(times.stall);
+    if (times.stop) twin.stop = whole(*times.stop);
+    if (times.verify) twin.verify = whole(*times.verify);
     twin.step = times.step ? std::max(whole(*times.step), milliseconds(1)) : sched::seconds(1);
     Duration work{};
     for (std::size_t a = 0; a < job.attempts.size(); ++a) {

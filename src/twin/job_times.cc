@@ -19,6 +19,27 @@ std::optional<Duration> launch_of(const HistoryAttempt& attempt) {
   return attempt.running - attempt.start;
 }
 
+// A node that does not answer is not a process that takes long to end.
+std::optional<Duration> stop_of(const HistoryAttempt& attempt) {
+  if (attempt.stopping == sched::kNever || attempt.ended == sched::kNever || attempt.cut) return std::nullopt;
+  const auto is_gone = [](const HistoryPart& part) {
+    return part.end == control::PartEnd::off || part.end == control::PartEnd::rebooted;
+  };
+  if (std::any_of(attempt.parts.begin(), attempt.parts.end(), is_gone)) return std::nullopt;
+  return std::max(attempt.ended - attempt.stopping, Duration());
+}
+
+void measure_stops(const HistoryJob& job, JobTimes& times) {
+  std::vector<Duration> stops;
+  std::vector<Duration> verifications;
+  for (const HistoryAttempt& attempt : job.attempts) {
+    if (const std::optional<Duration> stop = stop_of(attempt)) stops.push_back(*stop);
+    if (attempt.verify) verifications.push_back(*attempt.verify);
+  }
+  if (!stops.empty()) times.stop = median(std::move(stops), {});
+  if (!verifications.empty()) times.verify = median(std::move(verifications), {});
+}
+
 // Sums over the pairs of neighboring checkpoints of one attempt each.
 struct Pace {
   Duration time{};
@@ -83,6 +104,7 @@ JobTimes measure_times(const History& history, const HistoryJob& job, Duration l
     for (const HistoryCheckpoint& checkpoint : attempt.checkpoints) stalls.push_back(checkpoint.took);
   }
   times.launch = median(std::move(launches), launch);
+  measure_stops(job, times);
   times.stall = median(std::move(stalls), {});
   if (!history.has_checkpoints) return times;
   const Pace pace = pace_of(job);

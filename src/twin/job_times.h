@@ -14,6 +14,8 @@ struct JobTimes {
   Duration load{};                   // from the start of the processes to the first step
   Duration restore{};                // additionally, to load a checkpoint
   Duration stall{};                  // per checkpoint
+  std::optional<Duration> stop;      // from the order until the processes have ended; none: never ordered
+  std::optional<Duration> verify;    // of the checkpoints, before a start; none: not seen
   std::optional<Duration> step;      // none: no attempt has two checkpoints
   std::optional<Duration> interval;  // between checkpoints, as they were written
 };

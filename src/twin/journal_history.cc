@@ -99,6 +99,8 @@ class JournalReader {
 
   void follow_attempt(const Record& record) {
     HistoryJob& job = jobs_[record.job];
+    if (record.kind == RecordKind::checkpoint_asked) asked_[record.job] = record.at;
+    if (record.kind == RecordKind::checkpoint_chosen) chosen_[record.job] = record.at;
     if (record.kind == RecordKind::attempt_starting) return start(job, *state_.find_job(record.job), record.at);
     if (job.attempts.empty() || job.attempts.back().ended != sched::kNever) return;
     HistoryAttempt& attempt = job.attempts.back();
@@ -138,6 +140,9 @@ class JournalReader {
     if (!job.attempts.empty() && job.attempts.back().ended == sched::kNever) return;
     HistoryAttempt& attempt = job.attempts.emplace_back();
     attempt.start = at;
+    const auto asked = asked_.extract(now.number);
+    const auto chosen = chosen_.extract(now.number);
+    if (!asked.empty() && !chosen.empty()) attempt.verify = chosen.mapped() - asked.mapped();
     fill(attempt, now);
     cause_of_.erase(now.number);
   }
@@ -301,6 +306,8 @@ class JournalReader {
   control::ControlState state_;
   std::map<control::JobNumber, HistoryJob> jobs_;
   std::map<control::JobNumber, StopCause> cause_of_;
+  std::map<control::JobNumber, Moment> asked_;   // for a verification of the checkpoints
+  std::map<control::JobNumber, Moment> chosen_;  // its answer
   std::map<sched::NodeId, Trouble> open_;
   std::map<sched::NodeId, Moment> power_cycled_;
   std::map<sched::NodeId, Moment> validating_;

@@ -83,6 +83,8 @@ class Reader {
     job.stall = whole(each.stall.value);
     job.write = whole(each.write.value);
     job.step = std::max(whole(each.step.value), milliseconds(1));
+    if (each.stop.has_value()) job.stop = whole(each.stop.value);
+    if (each.verify.has_value()) job.verify = whole(each.verify.value);
     JobOutcome outcome;
     if (each.ended.has_value()) outcome.ended = whole(each.ended.value);
     if (each.attempts.has_value()) outcome.attempts = each.attempts.value;
@@ -157,6 +159,8 @@ RecordedJob recorded_job(const TwinJob& job) {
   out.stall = given(job.stall);
   out.write = given(job.write);
   out.step = given(job.step);
+  out.stop = given(job.stop);
+  out.verify = given(job.verify);
   return out;
 }
 

@@ -44,6 +44,8 @@ struct RecordedJob {
   model::Sourced<Duration> stall;
   model::Sourced<Duration> write;
   model::Sourced<Duration> step;
+  model::Sourced<Duration> stop;
+  model::Sourced<Duration> verify;
   // What came of it.
   model::Sourced<Duration> ended;
   model::Sourced<std::int64_t> attempts;

@@ -41,6 +41,8 @@ const Schema& schema_of<twin::RecordedJob>() {
     b.field("stall", &R::stall, "wait per checkpoint").required();
     b.field("write", &R::write, "until a checkpoint is complete").required();
     b.field("step", &R::step, "one step of training").required();
+    b.field("stop", &R::stop, "from the order to stop until its processes have ended; default: 2s");
+    b.field("verify", &R::verify, "of its checkpoints, before a start; default: 1s");
     b.field("ended", &R::ended, "since the start of the recording, as it was; unset: it had not ended");
     b.field("attempts", &R::attempts, "how often it was started, as it was").range(0, INT64_MAX);
     b.field("interruptions", &R::interruptions, "how often a failure interrupted it, as it was").range(0, INT64_MAX);
