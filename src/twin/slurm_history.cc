@@ -31,14 +31,15 @@ struct StateName {
   State state;
 };
 // Slurm's names of job states, sacct(1). What ended by its time limit had done its work.
-constexpr std::array<StateName, 19> kStates = {{
-    {"COMPLETED", State::completed},  {"COMPLETING", State::running}, {"RUNNING", State::running},
-    {"SUSPENDED", State::running},    {"RESIZING", State::running},   {"PENDING", State::pending},
-    {"REQUEUED", State::requeued},    {"REQUEUE", State::requeued},   {"PREEMPTED", State::preempted},
-    {"NODE_FAIL", State::node_fail},  {"BOOT_FAIL", State::pending},  {"FAILED", State::failed},
-    {"OUT_OF_MEMORY", State::failed}, {"TIMEOUT", State::completed},  {"DEADLINE", State::completed},
-    {"CANCELLED", State::canceled},   {"REVOKED", State::pending},    {"SPECIAL_EXIT", State::failed},
-    {"STOPPED", State::running},
+constexpr std::array<StateName, 24> kStates = {{
+    {"COMPLETED", State::completed},  {"COMPLETING", State::running},   {"RUNNING", State::running},
+    {"SUSPENDED", State::running},    {"RESIZING", State::running},     {"STOPPED", State::running},
+    {"SIGNALING", State::running},    {"STAGE_OUT", State::running},    {"CONFIGURING", State::running},
+    {"PENDING", State::pending},      {"BOOT_FAIL", State::pending},    {"REVOKED", State::pending},
+    {"REQUEUED", State::requeued},    {"REQUEUE", State::requeued},     {"REQUEUE_HOLD", State::requeued},
+    {"PREEMPTED", State::preempted},  {"NODE_FAIL", State::node_fail},  {"FAILED", State::failed},
+    {"LAUNCH_FAILED", State::failed}, {"OUT_OF_MEMORY", State::failed}, {"SPECIAL_EXIT", State::failed},
+    {"TIMEOUT", State::completed},    {"DEADLINE", State::completed},   {"CANCELLED", State::canceled},
 }};
 
 struct Columns {
