@@ -121,6 +121,10 @@ class SourceReader {
       return context_.usage_error(fmt::format("--{} is for journals and accounting: {} is neither", option, path_),
                                   {"a recording is replayed as a whole; edit it to leave out a part"});
     }
+    if (text.starts_with('{')) {
+      return context_.failed(
+          {ErrorCode::invalid_input, "is JSON: give the table that `sacct --parsable2` prints", path_});
+    }
     if (text.size() > model::kMaxYamlFile) {
       return context_.failed({ErrorCode::invalid_input,
                               fmt::format("is larger than {} bytes, and is not a table of "
