@@ -359,6 +359,22 @@ Result<std::optional<Snapshot>> SqliteStore::load_snapshot() {
   return newest;
 }
 
+Result<std::optional<Snapshot>> SqliteStore::load_oldest_snapshot() {
+  Result<Statement> select =
+      database_.prepare("SELECT sequence, crc, bytes FROM snapshots WHERE sequence + 1 >= ? ORDER BY sequence");
+  if (!select.ok()) return select.error();
+  select->bind(1, extent_.first);
+  for (;;) {
+    const Result<bool> row = select->step("read");
+    if (!row.ok()) return row.error();
+    if (!*row) return std::optional<Snapshot>();
+    const Sequence sequence = select->read_number(0);
+    const std::string_view bytes = select->read_bytes(2);
+    if (compute_checksum(Kind::snapshot, sequence, bytes) == select->read_number(1))
+      return std::optional(Snapshot{sequence, std::string(bytes)});
+  }
+}
+
 Status SqliteStore::save_snapshot(const Snapshot& snapshot) {
   if (Status allowed = check_save(snapshot, snapshots_, extent_, path_); !allowed.ok()) return allowed;
   const std::vector<Sequence> keep = keep_snapshots(snapshots_, snapshot.sequence);

@@ -45,6 +45,8 @@ class SqliteStore final : public Store {
   // `each` must not call other methods than append(), last(), durable() and first().
   Status read(Sequence from, const std::function<Status(const Entry&)>& each) override;
   Result<std::optional<Snapshot>> load_snapshot() override;
+  // The oldest intact snapshot from which on every record is there: for those who want the history, not the state.
+  Result<std::optional<Snapshot>> load_oldest_snapshot();
   Status save_snapshot(const Snapshot& snapshot) override;
   // Removes the records in several transactions; after an error, first() tells how far it got. Takes some microseconds
   // per record: to bound the time of a call, remove a part, up to first() + n, at a time.

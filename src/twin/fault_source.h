@@ -28,6 +28,9 @@ struct Incident {
   Duration repair{};
   Duration lasts{};
   Duration returns{};  // after the repair; 0: it does not return
+  // Position of a job in the plan whose own process failed, wherever it runs then; if it does not run, as soon as it
+  // does. -1: the incident belongs to the node.
+  std::int32_t job = -1;
   friend bool operator==(const Incident&, const Incident&) = default;
 };
 

@@ -16,35 +16,6 @@ constexpr Duration kMaxLength = sched::seconds(std::int64_t{3660} * 86'400);
 
 std::int64_t gpu_seconds(GpuTime time) { return time / 1'000'000; }
 
-RecordedJob recorded(const TwinJob& job) {
-  RecordedJob out;
-  out.spec = given(control::to_text(job.spec));
-  out.submitted = given(job.submitted);
-  if (job.work != sched::kUnlimited) out.work = given(job.work);
-  out.launch = given(job.launch);
-  out.load = given(job.load);
-  out.restore = given(job.restore);
-  out.stall = given(job.stall);
-  out.write = given(job.write);
-  out.step = given(job.step);
-  return out;
-}
-
-RecordedIncident recorded(const Incident& incident, const TwinPlan& plan) {
-  RecordedIncident out;
-  out.at = given(incident.at);
-  out.node = given(plan.machine->node(incident.node).name);
-  out.cause = given(plan.faults.causes[incident.cause].name);
-  out.fix = given(incident.fix);
-  const std::pair<model::Sourced<Duration>*, Duration> times[] = {
-      {&out.detect, incident.detect}, {&out.abort, incident.abort}, {&out.respond, incident.respond},
-      {&out.repair, incident.repair}, {&out.lasts, incident.lasts}, {&out.returns, incident.returns}};
-  for (const auto& [field, time] : times) {
-    if (time.count() > 0) *field = given(time);
-  }
-  return out;
-}
-
 // Times are whole milliseconds: the accounts are.
 Duration whole(Duration time) { return milliseconds(time.count() / 1'000'000); }
 
@@ -67,7 +38,13 @@ class Reader {
     plan.seed = seed();
     recording.nodes = spec_.nodes.value;
     if (spec_.outcome.has_value()) recording.outcome = spec_.outcome.value;
-    for (const RecordedJob& each : spec_.jobs.value) job(each, plan);
+    for (const RecordedJob& each : spec_.jobs.value) job(each);
+    std::stable_sort(jobs_.begin(), jobs_.end(),
+                     [](const auto& a, const auto& b) { return a.first.submitted < b.first.submitted; });
+    for (auto& [job, outcome] : jobs_) {
+      plan.jobs.push_back(std::move(job));
+      recording.jobs.push_back(outcome);
+    }
     for (const RecordedIncident& each : spec_.incidents.value) incident(each, recording);
     std::stable_sort(recording.incidents.begin(), recording.incidents.end(),
                      [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
@@ -89,7 +66,7 @@ class Reader {
     return seed;
   }
 
-  void job(const RecordedJob& each, TwinPlan& plan) {
+  void job(const RecordedJob& each) {
     Result<control::JobSpec> spec = control::parse_job_spec(each.spec.value);
     std::string problem = spec.ok() ? control::problem_of(*spec) : spec.error().text();
     if (!problem.empty()) {
@@ -106,7 +83,30 @@ class Reader {
     job.stall = whole(each.stall.value);
     job.write = whole(each.write.value);
     job.step = std::max(whole(each.step.value), milliseconds(1));
-    plan.jobs.push_back(std::move(job));
+    if (each.stop.has_value()) job.stop = whole(each.stop.value);
+    if (each.verify.has_value()) job.verify = whole(each.verify.value);
+    JobOutcome outcome;
+    if (each.ended.has_value()) outcome.ended = whole(each.ended.value);
+    if (each.attempts.has_value()) outcome.attempts = each.attempts.value;
+    if (each.interruptions.has_value()) outcome.interruptions = each.interruptions.value;
+    jobs_.emplace_back(std::move(job), outcome);
+  }
+
+  // The position of the only job of that name; -1, with a diagnostic, if there is none.
+  std::int32_t find_job(const model::Sourced<std::string>& name, const TwinPlan& plan) {
+    std::int32_t found = -1;
+    for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
+      if (plan.jobs[j].spec.shape.name != name.value) continue;
+      if (found >= 0) {
+        diagnostics_.error(name.place, fmt::format("two jobs have the name {}", in_backticks(name.value)));
+        return -1;
+      }
+      found = static_cast<std::int32_t>(j);
+    }
+    if (found < 0) {
+      diagnostics_.error(name.place, fmt::format("unknown job {}", in_backticks(name.value)), "list it in `jobs`");
+    }
+    return found;
   }
 
   void incident(const RecordedIncident& each, Recording& recording) {
@@ -128,6 +128,13 @@ class Reader {
     incident.repair = whole(each.repair.value);
     incident.lasts = whole(each.lasts.value);
     incident.returns = whole(each.returns.value);
+    if (each.job.has_value()) {
+      incident.job = find_job(each.job, recording.plan);
+      if (incident.fix != Fix::restart || cause->effect != Effect::exit) {
+        diagnostics_.error(each.job.place,
+                           "the process of a job failed: needs `fix: restart` and a cause with `effect: exit`");
+      }
+    }
     if (incident.fix != Fix::restart && incident.detect.count() <= 0 && cause->effect != Effect::slow) {
       diagnostics_.error(each.place, "a node that stays broken must be detected: `detect` is needed");
     }
@@ -136,9 +143,41 @@ class Reader {
 
   const RecordingSpec& spec_;
   Diagnostics& diagnostics_;
+  std::vector<std::pair<TwinJob, JobOutcome>> jobs_;
 };
 
 }  // namespace
+
+RecordedJob recorded_job(const TwinJob& job) {
+  RecordedJob out;
+  out.spec = given(control::to_text(job.spec));
+  out.submitted = given(job.submitted);
+  if (job.work != sched::kUnlimited) out.work = given(job.work);
+  out.launch = given(job.launch);
+  out.load = given(job.load);
+  out.restore = given(job.restore);
+  out.stall = given(job.stall);
+  out.write = given(job.write);
+  out.step = given(job.step);
+  out.stop = given(job.stop);
+  out.verify = given(job.verify);
+  return out;
+}
+
+RecordedIncident recorded_incident(const Incident& incident, const FaultModel& faults, const std::string& node) {
+  RecordedIncident out;
+  out.at = given(incident.at);
+  out.node = given(node);
+  out.cause = given(faults.causes[incident.cause].name);
+  out.fix = given(incident.fix);
+  const std::pair<model::Sourced<Duration>*, Duration> times[] = {
+      {&out.detect, incident.detect}, {&out.abort, incident.abort}, {&out.respond, incident.respond},
+      {&out.repair, incident.repair}, {&out.lasts, incident.lasts}, {&out.returns, incident.returns}};
+  for (const auto& [field, time] : times) {
+    if (time.count() > 0) *field = given(time);
+  }
+  return out;
+}
 
 RecordedOutcome outcome_of(const TwinResult& result) {
   RecordedOutcome outcome;
@@ -171,11 +210,19 @@ std::string write_recording(const TwinPlan& plan, const TwinResult& result) {
   spec.outcome = given(outcome_of(result));
   std::vector<RecordedJob> jobs;
   jobs.reserve(plan.jobs.size());
-  for (const TwinJob& job : plan.jobs) jobs.push_back(recorded(job));
+  for (const TwinJob& job : plan.jobs) jobs.push_back(recorded_job(job));
   spec.jobs = given(std::move(jobs));
   std::vector<RecordedIncident> incidents;
-  for (const Incident& incident : incidents_of(plan)) incidents.push_back(recorded(incident, plan));
+  for (const Incident& incident : incidents_of(plan)) {
+    RecordedIncident& each =
+        incidents.emplace_back(recorded_incident(incident, plan.faults, plan.machine->node(incident.node).name));
+    if (incident.job >= 0) each.job = given(plan.jobs[static_cast<std::size_t>(incident.job)].spec.shape.name);
+  }
   spec.incidents = given(std::move(incidents));
+  return write_recording(spec);
+}
+
+std::string write_recording(const RecordingSpec& spec) {
   model::YamlWriter writer;
   writer.open();
   model::schema_of<RecordingSpec>().write(&spec, writer);
@@ -188,6 +235,10 @@ std::optional<Recording> read_recording(const Sources& sources, FileId file, Dia
   if (!root) return std::nullopt;
   RecordingSpec spec;
   if (!model::Codec<RecordingSpec>::read(*root, diagnostics, spec) || diagnostics.has_errors()) return std::nullopt;
+  return read_recording(spec, diagnostics);
+}
+
+std::optional<Recording> read_recording(const RecordingSpec& spec, Diagnostics& diagnostics) {
   return Reader(spec, diagnostics).read();
 }
 
@@ -197,12 +248,12 @@ std::size_t place_incidents(Recording& recording, std::shared_ptr<const sched::M
   std::size_t left = 0;
   for (const auto& [name, incident] : recording.incidents) {
     const std::optional<sched::NodeId> node = recording.plan.machine->find(name);
-    if (!node) {
+    if (!node && incident.job < 0) {
       ++left;
       continue;
     }
     placed.push_back(incident);
-    placed.back().node = *node;
+    placed.back().node = node.value_or(sched::NodeId{});
   }
   recording.plan.incidents = std::move(placed);
   return left;

@@ -1,7 +1,7 @@
 // A recording of the operation of a cluster: jobs, incidents and settings, with what came of them. `weft twin run
-// --recording` writes one, and people can: an incident list from tickets, jobs from accounting. Replayed unchanged, a
-// recording of the twin gives the same journal; replayed with a change, it says what the change would have saved. The
-// nodes are not in it, only their names: they are those of a cluster file.
+// --recording` and `weft twin record` write one, and people can: an incident list from tickets, jobs from accounting.
+// Replayed unchanged, a recording of the twin gives the same journal; replayed with a change, it says what the change
+// would have saved. The nodes are not in it, only their names: they are those of a cluster file.
 #pragma once
 
 #include <optional>
@@ -22,6 +22,7 @@ struct RecordedIncident {
   model::Sourced<Duration> at;
   model::Sourced<std::string> node;
   model::Sourced<std::string> cause;
+  model::Sourced<std::string> job;  // whose own process failed
   model::Sourced<Fix> fix;
   model::Sourced<Duration> detect;
   model::Sourced<Duration> abort;
@@ -43,6 +44,12 @@ struct RecordedJob {
   model::Sourced<Duration> stall;
   model::Sourced<Duration> write;
   model::Sourced<Duration> step;
+  model::Sourced<Duration> stop;
+  model::Sourced<Duration> verify;
+  // What came of it.
+  model::Sourced<Duration> ended;
+  model::Sourced<std::int64_t> attempts;
+  model::Sourced<std::int64_t> interruptions;
 };
 
 // What came of it: integers, so that a file has them exactly.
@@ -72,17 +79,30 @@ struct RecordingSpec {
 };
 
 [[nodiscard]] RecordedOutcome outcome_of(const TwinResult& result);
+[[nodiscard]] RecordedJob recorded_job(const TwinJob& job);
+[[nodiscard]] RecordedIncident recorded_incident(const Incident& incident, const FaultModel& faults,
+                                                 const std::string& node);
 // As YAML.
+[[nodiscard]] std::string write_recording(const RecordingSpec& spec);
 [[nodiscard]] std::string write_recording(const TwinPlan& plan, const TwinResult& result);
 
+// What came of a job.
+struct JobOutcome {
+  std::optional<Duration> ended;
+  std::optional<std::int64_t> attempts;
+  std::optional<std::int64_t> interruptions;
+};
+
 struct Recording {
-  TwinPlan plan;  // without machine and tenants
+  TwinPlan plan;                 // without machine and tenants
+  std::vector<JobOutcome> jobs;  // of the plan's
   std::string nodes;
   std::vector<std::pair<std::string, Incident>> incidents;  // with the names of their nodes
   std::optional<RecordedOutcome> outcome;
 };
 // Reports every error at its place. None if there were errors.
 [[nodiscard]] std::optional<Recording> read_recording(const Sources& sources, FileId file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Recording> read_recording(const RecordingSpec& spec, Diagnostics& diagnostics);
 
 // A hash of the names of a machine's nodes in their order: equal if a recording is replayed on the same ones.
 [[nodiscard]] std::string names_hash(const sched::Machine& machine);

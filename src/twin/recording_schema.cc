@@ -11,6 +11,10 @@ const Schema& schema_of<twin::RecordedIncident>() {
     b.field("at", &R::at, "since the start of the recording").required();
     b.field("node", &R::node, "name of the node").required();
     b.field("cause", &R::cause, "a cause of `faults`").required();
+    b.field(
+        "job", &R::job,
+        "name of the job whose own process failed: the incident strikes it wherever it runs, and if it does not run "
+        "then, as soon as it does; unset: the incident belongs to the node");
     b.field("fix", &R::fix, "what repaired it: restart (the node was intact), power_cycle or person").required();
     b.field("detect", &R::detect, "until telemetry reported the node as failed; 0: it did not");
     b.field("abort", &R::abort, "until the processes of a job that stood still ended by themselves; 0: they did not");
@@ -37,6 +41,11 @@ const Schema& schema_of<twin::RecordedJob>() {
     b.field("stall", &R::stall, "wait per checkpoint").required();
     b.field("write", &R::write, "until a checkpoint is complete").required();
     b.field("step", &R::step, "one step of training").required();
+    b.field("stop", &R::stop, "from the order to stop until its processes have ended; default: 2s");
+    b.field("verify", &R::verify, "of its checkpoints, before a start; default: 1s");
+    b.field("ended", &R::ended, "since the start of the recording, as it was; unset: it had not ended");
+    b.field("attempts", &R::attempts, "how often it was started, as it was").range(0, INT64_MAX);
+    b.field("interruptions", &R::interruptions, "how often a failure interrupted it, as it was").range(0, INT64_MAX);
     return b.build();
   }();
   return schema;

@@ -16,6 +16,8 @@ struct TwinJob {
   Duration stall = sched::seconds(30);    // the job waits for this long per checkpoint
   Duration write = sched::seconds(30);    // until the checkpoint is complete, from its start; at least the stall
   Duration step = sched::seconds(1);      // of training, for the names of checkpoints
+  Duration stop = sched::seconds(2);      // from SIGTERM to the report that a part has ended
+  Duration verify = sched::seconds(1);    // of the checkpoints, before a start
 };
 
 // Environment variable of the spec with the position of the job in the plan.

@@ -113,6 +113,11 @@ void TwinWorld::compute(Run& run) {
   run.cause = kNoCause;
   run.checkpointed = time_;
   plan_next(run);
+  const auto waiting = waiting_.find(static_cast<std::int32_t>(run.plan));
+  if (waiting == waiting_.end() || waiting->second.empty()) return;
+  const Incident incident = waiting->second.front();  // one for each start
+  waiting->second.erase(waiting->second.begin());
+  strike_job(incident);
 }
 
 // The next checkpoint or the end of the work, whichever is first.

@@ -78,6 +78,30 @@ void TwinWorld::strike(const Incident& incident, bool again) {
   stir();
 }
 
+// A process of a job fails, where it runs: on the node of the incident if that is one of them.
+void TwinWorld::strike_job(const Incident& incident) {
+  const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const auto& each) {
+    return each.second.plan == static_cast<std::size_t>(incident.job) && !each.second.parts.empty();
+  });
+  Run* run = found == runs_.end() ? nullptr : &found->second;
+  const bool runs =
+      run != nullptr &&
+      (run->phase == Phase::starting || run->phase == Phase::computing || run->phase == Phase::checkpoint) &&
+      std::all_of(run->parts.begin(), run->parts.end(), [](const Part& part) { return part.running; });
+  if (!runs) {
+    waiting_[incident.job].push_back(incident);
+    return;
+  }
+  const auto same = [&](const Part& part) { return part.node == incident.node; };
+  auto part = std::find_if(run->parts.begin(), run->parts.end(), same);
+  if (part == run->parts.end()) part = run->parts.begin();
+  courses_.push_back({incident, false});
+  courses_.back().incident.node = part->node;
+  interrupt(*run, incident.cause + 1, &courses_.back());
+  enter(*run, Phase::stopping);
+  exit_part(*run, *part, 1, faults_.causes[incident.cause].signal);
+}
+
 void TwinWorld::fail_node(sched::NodeId id, const Incident& incident, std::size_t course) {
   Node& node = at(id);
   settle(id);

@@ -16,7 +16,6 @@ namespace {
 
 constexpr Duration kReportPeriod = sched::seconds(30);  // of telemetry; weft serve takes a node for silent after 60 s
 constexpr Duration kSettleTime = sched::seconds(960);   // beyond the longest deadline of a repair session's step
-constexpr Duration kStopTime = sched::seconds(2);       // from SIGTERM to the report that a part has ended
 
 std::size_t plan_of(const JobSpec& spec) {
   for (const auto& [name, value] : spec.environment) {
@@ -50,7 +49,8 @@ TwinWorld::TwinWorld(const sched::Machine& machine, const FaultModel& faults, co
     nodes_[n].since = start;
   }
   for (std::size_t i = 0; i < incidents_.size(); ++i) {
-    later(incidents_[i].at, [this, i] { strike(incidents_[i], false); });
+    later(incidents_[i].at,
+          [this, i] { incidents_[i].job < 0 ? strike(incidents_[i], false) : strike_job(incidents_[i]); });
   }
 }
 
@@ -148,7 +148,8 @@ void TwinWorld::on(const StopAttempt& command) {
     if (run->phase != Phase::undetected && !run->ends) interrupt(*run, run->cause, nullptr);
     enter(*run, Phase::stopping);
   }
-  later(kStopTime, [this, command] {
+  const auto known = runs_.find(command.name.job);  // an orphan may be of no job
+  later(known == runs_.end() ? TwinJob().stop : jobs_[known->second.plan].stop, [this, command] {
     Run* stopped = find(command.name);
     for (const sched::NodeId id : command.nodes) {
       if (!at(id).alive) continue;
@@ -181,7 +182,7 @@ void TwinWorld::on(const VerifyCheckpoint& command) {
     verified.path = fmt::format("{}/{}/{}", command.spec->checkpoint.volumes.front(), command.job, verified.checkpoint);
     verified.step = run->second.checkpoint_step;
   }
-  tell(std::move(verified), sched::seconds(1));
+  tell(std::move(verified), jobs_[plan_of(*command.spec)].verify);
 }
 
 void TwinWorld::on(const QueryInventory& command) {

@@ -176,6 +176,7 @@ class TwinWorld final : public world::World {
   void settle(sched::NodeId id);
   [[nodiscard]] Use free_use(const Node& node) const;
   void strike(const Incident& incident, bool again);
+  void strike_job(const Incident& incident);
   void fail_node(sched::NodeId id, const Incident& incident, std::size_t course);
   void kill_processes(sched::NodeId id);
   void free_parts(sched::NodeId id);
@@ -203,6 +204,7 @@ class TwinWorld final : public world::World {
   std::map<control::JobNumber, bool> active_;  // jobs with parts that hold GPUs
   std::vector<JobAccount> accounts_;           // by position in the plan
   std::vector<IncidentCourse> courses_;
+  std::map<std::int32_t, std::vector<Incident>> waiting_;  // incidents of jobs that do not run
   std::set<sched::NodeId> troubled_;
   std::priority_queue<Scheduled> queue_;
   std::vector<control::Event> inbox_;

@@ -49,7 +49,8 @@ constexpr CommandTable kRender[] = {
 constexpr CommandTable kSimulate[] = {
     {"sim", build<sim_traffic_command, sim_collective_command, sim_workload_command, sim_life_command,
                   sim_compare_command, sim_sweep_command, sim_models_command, sim_nccl_command>},
-    {"twin", build<twin_run_command, twin_compare_command, twin_sweep_command, twin_replay_command>},
+    {"twin",
+     build<twin_run_command, twin_compare_command, twin_sweep_command, twin_record_command, twin_replay_command>},
 };
 constexpr CommandTable kSchedule[] = {
     {"sched", build<sched_replay_command, sched_explain_command, sched_status_command, sched_pack_command>},

@@ -54,7 +54,7 @@ bool CsvReader::read_row() {
   started_ = true;
   while (true) {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-    if (at_ < text_.size() && text_[at_] == '"') {
+    if (at_ < text_.size() && text_[at_] == '"' && separator_ == ',') {
       if (!read_quoted()) return false;
     } else {
       read_bare();
@@ -64,14 +64,14 @@ bool CsvReader::read_row() {
       diagnostics_->error(here(), fmt::format("more than {} fields in a row", kMaxFields));
       return false;
     }
-    ++at_;  // the comma
+    ++at_;  // the separator
   }
 }
 
 void CsvReader::read_bare() {
   const SourceLocation place = here();
   std::size_t stop = at_;
-  while (stop < text_.size() && text_[stop] != ',' && text_[stop] != '\n') ++stop;
+  while (stop < text_.size() && text_[stop] != separator_ && text_[stop] != '\n') ++stop;
   row_.push_back({trim_end(text_.substr(at_, stop - at_), kLineSpaces), place, false});
   at_ = stop;
 }

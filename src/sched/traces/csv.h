@@ -1,6 +1,6 @@
 // CSV parser (RFC 4180: commas, fields in double quotes, "" for a quote inside them). Fields are views into the text,
-// each with its line and column. Lines may end in CRLF; blank lines are skipped. Independent of the meaning of the
-// columns.
+// each with its line and column. Lines may end in CRLF; blank lines are skipped. With another separator than a comma,
+// such as the | of `sacct --parsable2`, quotes have no meaning. Independent of the meaning of the columns.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct CsvField {
 
 class CsvReader {
  public:
-  CsvReader(FileId file, std::string_view text, Diagnostics& diagnostics)
-      : text_(text), diagnostics_(&diagnostics), file_(file) {}
+  CsvReader(FileId file, std::string_view text, Diagnostics& diagnostics, char separator = ',')
+      : text_(text), diagnostics_(&diagnostics), file_(file), separator_(separator) {}
 
   // Moves to the next non-empty row. False at the end, and after a quoting error or an unterminated row, which is
   // reported: the rest cannot be parsed.
@@ -52,6 +52,7 @@ class CsvReader {
   std::size_t line_start_ = 0;
   std::uint32_t line_ = 1;
   FileId file_;
+  char separator_;
   bool started_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Shared parts of the trace readers: typed cells with their errors, a table with named columns, and the collection of
-// jobs into a Workload. Internal to the readers.
+// Shared parts of the trace readers and of those of other tables (Slurm's accounting, incident lists): typed cells with
+// their errors, a table with named columns, and the collection of jobs into a Workload. Internal to the readers.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,8 @@ class CellReader {
 // A CSV whose first row names the columns.
 class TraceTable {
  public:
-  TraceTable(FileId file, const Sources& sources, Diagnostics& diagnostics)
-      : csv_(file, sources.text(file), diagnostics), diagnostics_(&diagnostics), file_(file) {}
+  TraceTable(FileId file, const Sources& sources, Diagnostics& diagnostics, char separator = ',')
+      : csv_(file, sources.text(file), diagnostics, separator), diagnostics_(&diagnostics), file_(file) {}
 
   // Reads the header. False, with a diagnostic, if there is none or a column name is repeated.
   bool open();

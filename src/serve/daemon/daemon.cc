@@ -14,9 +14,9 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/human_format.h"
 #include "base/text.h"
+#include "control/fingerprint.h"
 #include "sched/core/tenants.h"
 #include "sched/replay/policies.h"
 #include "serve/api/api.h"
@@ -68,13 +68,6 @@ bool may_pass(const Error& error) {
 
 std::string seconds_text(Duration duration) {
   return fmt::format("{:.1f} s", static_cast<double>(duration.count()) / 1e9);
-}
-
-// The journal numbers nodes by their position, so a store belongs to exactly this list of nodes.
-std::string fingerprint_of(const model::Cluster& cluster, const sched::Machine& machine) {
-  std::string text = cluster.name();
-  for (const sched::NodeShape& node : machine.nodes()) text += fmt::format("\n{} {}", node.name, node.gpus);
-  return fmt::format("{} {}", cluster.name(), sha256(text).substr(0, 32));
 }
 
 // Of no interest to people.
@@ -173,8 +166,8 @@ class Server {
     if (Status opened = open_socket(); !opened.ok()) return opened;
     EtcdSettings settings = *options_.etcd;
     if (settings.address.empty()) settings.address = default_address();
-    Result<std::unique_ptr<EtcdCandidacy>> candidacy =
-        EtcdCandidacy::open(settings, fingerprint_of(*options_.cluster, *machine_), [this] { http_->post([] {}); });
+    Result<std::unique_ptr<EtcdCandidacy>> candidacy = EtcdCandidacy::open(
+        settings, control::journal_fingerprint(options_.cluster->name(), *machine_), [this] { http_->post([] {}); });
     if (!candidacy.ok()) return candidacy.error();
     candidacy_ = std::move(*candidacy);
     candidacy_->follow(true);
@@ -232,8 +225,8 @@ class Server {
 
   Status open_as_leader() {
     options_.log("becomes leader: reads the journal");
-    store::EtcdOptions options{options_.etcd->connection.prefix, fingerprint_of(*options_.cluster, *machine_),
-                               candidacy_->fence()};
+    store::EtcdOptions options{options_.etcd->connection.prefix,
+                               control::journal_fingerprint(options_.cluster->name(), *machine_), candidacy_->fence()};
     Result<std::unique_ptr<store::EtcdStore>> opened = store::EtcdStore::open(store_connection_->client(), options);
     if (!opened.ok()) return opened.error();
     store_ = std::move(*opened);
@@ -338,7 +331,7 @@ class Server {
   Status open_store() {
     store::SqliteOptions options;
     options.directory = options_.state_directory + "/journal";
-    options.fingerprint = fingerprint_of(*options_.cluster, *machine_);
+    options.fingerprint = control::journal_fingerprint(options_.cluster->name(), *machine_);
     options.create = true;
     Result<std::unique_ptr<store::SqliteStore>> opened = store::SqliteStore::open(options);
     if (!opened.ok()) return opened.error();
