@@ -159,7 +159,7 @@ class Search {
           {&each.figures, simulated ? each.days() : std::vector<double>{each.figures.optimistic_days}});
     }
     std::vector<std::size_t> front;
-    for (const std::size_t position : pareto_front(contenders, kSlack)) front.push_back(among[position]);
+    for (const std::size_t position : pareto_front(contenders, kFrontSlack)) front.push_back(among[position]);
     return front;
   }
 

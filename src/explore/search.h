@@ -15,8 +15,10 @@
 
 namespace weft::explore {
 
-// Two designs that differ by less are taken for the same.
+// A design that could be better than a simulated one by less than this share at best is not simulated.
 inline constexpr double kSlack = 0.005;
+// Designs that differ by less than this share are the same on the front: steps and failures are not known better.
+inline constexpr double kFrontSlack = 0.02;
 
 struct SearchCounts {
   std::uint64_t considered = 0;   // choices

@@ -56,7 +56,8 @@ TEST(SearchTest, ExcludedDesignsAreCoveredByTheFront) {
     if (each->mean_days().mean > result.deadline_days()) continue;
     const bool covered = std::any_of(result.front.begin(), result.front.end(), [&](std::size_t kept) {
       const Candidate& other = result.candidates[kept];
-      return is_no_larger(other.figures, each->figures, 0.015) && is_no_slower(other.days(), each->days(), 0.015);
+      constexpr double kShare = kFrontSlack + 2 * kSlack;
+      return is_no_larger(other.figures, each->figures, kShare) && is_no_slower(other.days(), each->days(), kShare);
     });
     EXPECT_TRUE(covered) << each->choice.nodes << " nodes, " << each->mean_days().mean << " d";
   }
