@@ -25,6 +25,19 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-restrict)  # GCC PR 105651: false reports from std::string's operator+
   endif()
 endif()
+
+# How the release build compiles code that need not be fast: -O1, and in GCC without the passes that took a sixth of its
+# time there and made no command faster (docs/adr/0037-processor-time-of-builds.md). Dominator optimizations stay: without
+# them GCC 12 has false warnings.
+set(WEFT_LIGHT_OPTIONS -O1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND WEFT_LIGHT_OPTIONS
+    -fno-branch-count-reg -fno-combine-stack-adjustments -fno-cprop-registers -fno-dse -fno-forward-propagate
+    -fno-if-conversion -fno-if-conversion2 -fno-ipa-modref -fno-ipa-profile -fno-ipa-pure-const -fno-ipa-reference
+    -fno-ivopts -fno-move-loop-invariants -fno-split-wide-types -fno-ssa-backprop -fno-ssa-phiopt -fno-tree-bit-ccp
+    -fno-tree-dse -fno-tree-loop-optimize -fno-tree-pta -fno-tree-sink -fno-tree-slsr -fno-tree-ter)
+endif()
+
 if(WEFT_BUNDLE)
   add_compile_options(-Wno-shadow)  # a local name may be that of another file in the bundle; clang-tidy has the warning
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

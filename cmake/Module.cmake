@@ -69,7 +69,7 @@ function(weft_module module)
   target_include_directories(weft_${module} PUBLIC "${PROJECT_SOURCE_DIR}/src")
   weft_instrument(weft_${module})
   if(module IN_LIST WEFT_LIGHT_MODULES)
-    target_compile_options(weft_${module} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(weft_${module} PRIVATE "$<$<CONFIG:Release>:${WEFT_LIGHT_OPTIONS}>")
   endif()
   foreach(other IN LISTS allowed)
     if(TARGET weft_${other})
@@ -98,7 +98,7 @@ function(weft_test_binary name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${arg_LINK} weft_test_places GTest::gmock GTest::gtest_main
     ${WEFT_TEST_LIBRARIES})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what is measured is in the libraries
+  target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:${WEFT_LIGHT_OPTIONS}>")  # what is measured is in the libraries
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${name} PRIVATE -Wno-gnu-zero-variadic-macro-arguments)  # TYPED_TEST_SUITE and its like
   endif()

@@ -65,6 +65,7 @@ def read(path):
     return RAW_TEXT.sub('""', path.read_text(errors="replace"))
 
 
+@functools.lru_cache(maxsize=None)
 def find(name, beside):
     for place in [beside, *PLACES]:
         if (place / name).is_file():
@@ -73,14 +74,18 @@ def find(name, beside):
 
 
 @functools.lru_cache(maxsize=None)
+def included(path):
+    """The headers of ours that a file names."""
+    return [found for name in INCLUDE.findall(read(path)) if (found := find(name, path.parent)) is not None]
+
+
+@functools.lru_cache(maxsize=None)
 def headers(path):
     """Every header of ours that a file reaches."""
     seen, todo = set(), [path]
     while todo:
-        current = todo.pop()
-        for name in INCLUDE.findall(read(current)):
-            found = find(name, current.parent)
-            if found is not None and found not in seen:
+        for found in included(todo.pop()):
+            if found not in seen:
                 seen.add(found)
                 todo.append(found)
     return frozenset(seen)
@@ -170,6 +175,7 @@ def fits(member, group, rename):
     return True
 
 
+@functools.lru_cache(maxsize=None)
 def module(source):
     """What may share a unit: the files of a module, or of a folder outside src/."""
     if PLACES[0] in source.parents:
