@@ -43,6 +43,7 @@ validate: ## compare the models with published measurements
 	@scripts/build.sh release weft_validation weft
 	@if [ -x build/release/weft_validate ]; then build/release/weft_validate; else echo "validate: nothing to run"; fi
 	@python3 tests/validate/twin.py build/release/weft
+	@python3 tests/validate/goals.py build/release/weft
 
 fuzz: ## fuzz every target for FUZZ_SECONDS each (3600), or only those in TARGETS
 	@scripts/build.sh fuzz

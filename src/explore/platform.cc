@@ -16,6 +16,7 @@ namespace {
 constexpr double kUsualShare = 0.4;  // of the peak that large models reach: where the search of sizes begins
 constexpr double kMaxNodes = 100'000;
 constexpr int kTries = 8;
+constexpr double kMargin = 1.1;  // what a simulation may take longer than its lower bound
 // Sizes, relative to the one that would meet the deadline without failures.
 constexpr std::array<double, 6> kSizes = {1.04, 1.12, 1.25, 1.5, 2.0, 3.0};
 
@@ -46,9 +47,9 @@ class Explorer {
     for (const double factor : kSizes) sizes.insert(round_nodes_up(*least * factor));
     evaluate(*sizes.begin());
     const double limit = nodes_within_limits();
-    // What is beyond the limits is not looked at, except for the first size that would meet the deadline.
+    // What is beyond the limits is not looked at, except for what is needed to say what the deadline takes.
     for (const std::int64_t size : sizes) {
-      if (static_cast<double>(size) > limit && could_be_in_time()) break;
+      if (static_cast<double>(size) > limit && is_probably_in_time()) break;
       evaluate(size);
     }
     if (limit<kMaxNodes&& static_cast<double>(*sizes.rbegin())> limit) evaluate_within(limit);
@@ -162,9 +163,9 @@ class Explorer {
     return limit;
   }
 
-  [[nodiscard]] bool could_be_in_time() const {
+  [[nodiscard]] bool is_probably_in_time() const {
     return std::any_of(result_.candidates.begin(), result_.candidates.end(), [&](const Candidate& each) {
-      return each.figures.optimistic_days * 86'400e9 <= static_cast<double>(question_.goal.deadline.count());
+      return each.figures.optimistic_days * kMargin * 86'400e9 <= static_cast<double>(question_.goal.deadline.count());
     });
   }
 

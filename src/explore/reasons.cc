@@ -114,7 +114,7 @@ std::string headline(const SearchResult& result) {
     const Candidate& each = result.candidates[i];
     if (result.limits.allow(each.figures)) {
       if (fastest == nullptr || each.mean_days().mean < fastest->mean_days().mean) fastest = &each;
-    } else if (smallest == nullptr || each.figures.power < smallest->figures.power) {
+    } else if (result.in_time(each) && (smallest == nullptr || each.figures.power < smallest->figures.power)) {
       smallest = &each;
     }
   }
@@ -216,13 +216,13 @@ std::string platform_verdict(const SearchResult& result, const PlatformResult& p
     const std::string late =
         fastest == nullptr ? "" : fmt::format("{} at best within the limits", format_days(days_of(*fastest)));
     if (smallest == nullptr) return late.empty() ? "over the limits" : late;
-    return fmt::format("{}{} needs {}", late.empty() ? "" : late + ", ", format_days(result.deadline_days()),
+    return fmt::format("{}{} needs at least {}", late.empty() ? "" : late + ", ", format_days(result.deadline_days()),
                        format_power(smallest->figures.power));
   }
   for (std::size_t i = 0; i < result.front.size(); ++i) {
     const Candidate& better = at(result, i);
-    if (is_no_larger(better.figures, smallest->figures, kSlack) &&
-        days_of(better) <= days_of(*smallest) * (1 + kSlack)) {
+    if (is_no_larger(better.figures, smallest->figures, kFrontSlack) &&
+        days_of(better) <= days_of(*smallest) * (1 + kFrontSlack)) {
       return fmt::format("in time with {}; {} is as fast with {}", format_power(smallest->figures.power),
                          SearchResult::label(i), format_power(better.figures.power));
     }

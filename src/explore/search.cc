@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kRound = 8;     // candidates simulated at a time: their results decide about the others
 constexpr int kRefinements = 2;       // passes over the front
 constexpr std::size_t kFastest = 3;   // where no design meets the goal: within the limits, and
-constexpr std::size_t kSmallest = 2;  // in time
+constexpr std::size_t kSmallest = 3;  // simulated until one is in time
 
 Error interrupted() { return {ErrorCode::unavailable, "interrupted", {}}; }
 
@@ -260,16 +260,17 @@ class Search {
     }
     slow = front_of(slow, false);  // ascending in power, so descending in days: the last are the fastest
     if (slow.size() > kFastest) slow.erase(slow.begin(), slow.end() - static_cast<std::ptrdiff_t>(kFastest));
+    result_.front = slow;
+    std::erase_if(slow, [&](std::size_t i) { return result_.candidates[i].simulated(); });
+    if (Status status = play(slow, "nearest designs", 0); !status.ok()) return status;
     large = front_of(large, false);
     if (large.size() > kSmallest) large.resize(kSmallest);
-    std::vector<std::size_t> open;
-    for (const std::vector<std::size_t>* each : {&slow, &large}) {
-      for (const std::size_t i : *each) {
-        result_.front.push_back(i);
-        if (!result_.candidates[i].simulated()) open.push_back(i);
-      }
+    for (const std::size_t i : large) {
+      if (Status status = play({i}, "nearest designs", 0); !status.ok()) return status;
+      result_.front.push_back(i);
+      if (result_.in_time(result_.candidates[i])) break;
     }
-    return play(open, "nearest designs", 0);
+    return {};
   }
 
   const Question& question_;

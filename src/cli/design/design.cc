@@ -74,7 +74,7 @@ Option schema_option() {
 Command design_command() {
   Command command;
   command.name = "design";
-  command.summary = "Generate a commented cluster file for a given size, or search designs for a goal";
+  command.summary = "Generate a cluster file for a size, or search one for a goal";
   command.usage = "--gpus N | --servers N | --power POWER | --goal GOAL [OPTIONS]";
   command.description = {
       "Sizes all four networks, storage, management and racks for the requested GPUs, and writes the cluster file to "
