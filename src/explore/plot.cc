@@ -83,11 +83,11 @@ FrontPlot plot_over_days(const SearchResult& result, const Axis& axis) {
   const picture::Box& box = area.area();
   const double deadline = area.x_of(result.deadline_days());
   limit_line({deadline, box.y}, {deadline, box.bottom()}, "deadline");
-  svg.text({deadline - 5, box.y + 12}, "deadline", {11.5, kLimit, Anchor::end, false, 0});
+  svg.text({deadline - 5, box.y + 12}, "deadline", {11.5, picture::kPlotSoft, Anchor::end, false, 0});
   if (axis.limit) {
     const double y = area.y_of(*axis.limit);
     limit_line({box.x, y}, {box.right(), y}, "limit");
-    svg.text({box.x + 5, y - 5}, "limit", {11.5, kLimit, Anchor::start, false, 0});
+    svg.text({box.x + 5, y - 5}, "limit", {11.5, picture::kPlotSoft, Anchor::start, false, 0});
   }
   const std::vector<std::string> gpus = gpus_of(result);
   const auto dot = [&](const Candidate& each, double size, double opacity, const std::string& label) {
@@ -132,6 +132,7 @@ std::vector<FrontPlot> front_plots(const SearchResult& result) {
 std::vector<std::pair<std::string_view, std::string>> plot_legend(const SearchResult& result) {
   std::vector<std::pair<std::string_view, std::string>> legend;
   const std::vector<std::string> gpus = gpus_of(result);
+  legend.reserve(gpus.size());
   for (const std::string& gpu : gpus) legend.emplace_back(color_of(gpus, gpu), gpu);
   return legend;
 }

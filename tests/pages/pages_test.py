@@ -330,7 +330,7 @@ class Pages(unittest.TestCase):
         self.check("goal.html")
         text = self.page.text()
         for word in ("Pareto front", "Power (MW) and days", "Cost (M USD) and days", "Why these designs",
-                     "What one change would do", "Platforms", "tensor 1", "Assumptions"):
+                     "What one change would do", "Platforms", "micro-batch", "Assumptions"):
             self.assertIn(word, text)
         self.assertEqual(self.page.run("return document.scripts.length"), 0)
 

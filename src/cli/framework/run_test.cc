@@ -157,7 +157,7 @@ TEST(RunTest, MachineFormatsAreNeverColored) {
 
 TEST(RunTest, DesignRefusesInvalidValues) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{}, "the size is missing: give --gpus N, --servers N or --power POWER"},
+      {{}, "the size is missing: give --gpus N, --servers N, --power POWER, or --goal GOAL"},
       {{"--gpus", "8", "--servers", "1"}, "--gpus, --servers and --power are mutually exclusive"},
       {{"--gpus", "0"}, "--gpus: `0` is not an integer of at least 1"},
       {{"--gpus", "-8"}, "--gpus: `-8` is not an integer of at least 1"},

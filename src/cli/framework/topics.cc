@@ -61,6 +61,7 @@ Topic environment() {
             "API server, for a weft that runs in a pod with a service account; Kubernetes sets them"},
            {"HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR",
             "folders of the configuration file, of state, and of the local socket of a user's server"},
+           {"TMPDIR", "where a journal is copied to while it is read; default: /tmp"},
            {"PATH", "where weft finds the programs that it runs: ssh, vault, sbatch and others"},
            {"NOTIFY_SOCKET", "where `weft serve` reports that it is ready; systemd sets it"},
            {"SUDO_USER", "who called sudo: the journal of `weft oob` names both users"},

@@ -38,7 +38,7 @@ class SourceReader {
 
   std::optional<Exit> read() {
     const Arguments& arguments = context_.arguments();
-    for (const char* option : {"from", "until"}) {
+    for (const char* option : {"since", "until"}) {
       if (!arguments.has(option) || sched::parse_time(arguments.value(option))) continue;
       return context_.usage_error(fmt::format("--{}: `{}` is not a time", option, arguments.value(option)),
                                   {"a time such as 2026-10-01T00:00 (UTC) or 2026-10-01T00:00+02:00"});
@@ -116,7 +116,7 @@ class SourceReader {
   }
 
   std::optional<Exit> read_recording_file(std::string text) {
-    for (const char* option : {"from", "until", "incidents"}) {
+    for (const char* option : {"since", "until", "incidents"}) {
       if (!context_.arguments().has(option)) continue;
       return context_.usage_error(fmt::format("--{} is for journals and accounting: {} is neither", option, path_),
                                   {"a recording is replayed as a whole; edit it to leave out a part"});
@@ -146,13 +146,13 @@ class SourceReader {
     const Arguments& arguments = context_.arguments();
     sched::Moment from = history.from;
     sched::Moment until = history.until;
-    if (arguments.has("from")) from = sched::Moment(sched::parse_time(arguments.value("from")).value_or(0));
+    if (arguments.has("since")) from = sched::Moment(sched::parse_time(arguments.value("since")).value_or(0));
     if (arguments.has("until")) until = sched::Moment(sched::parse_time(arguments.value("until")).value_or(0));
     if (from > history.until || until <= std::max(from, history.from)) {
       return context_.usage_error(fmt::format("{} has nothing of that time: it reaches from {} to {}", path_,
                                               format_utc_seconds(history.from.count() / 1'000'000),
                                               format_utc_seconds(history.until.count() / 1'000'000)),
-                                  {"choose --from and --until between them"});
+                                  {"choose --since and --until between them"});
     }
     twin::clip_history(history, from, until);
     const std::string cluster =
@@ -188,7 +188,7 @@ std::vector<Option> recording_source_options() {
        .value = "FILE",
        .help = "with Slurm's accounting: incident list, a CSV of time, node, cause, detected, repaired, fix, effect",
        .hint = Hint::file},
-      {.name = "from", .value = "TIME", .help = "of a journal or accounting: begin here [default: its first record]"},
+      {.name = "since", .value = "WHEN", .help = "of a journal or accounting: begin here [default: its first record]"},
       {.name = "until", .value = "TIME", .help = "of a journal or accounting: end here [default: its last record]"},
   };
 }

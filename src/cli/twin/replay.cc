@@ -274,7 +274,7 @@ Command twin_replay_command() {
       {"weft twin replay cluster.yaml october.recording.yaml --fewer-nodes 2",
        "What would two more spares have saved?"},
       {"weft twin replay cluster.yaml october.recording.yaml --interval 10m", "Another checkpoint interval"},
-      {"weft twin replay cluster.yaml ~/.local/state/weft/NAME --from 2026-10-01", "The journal of weft serve"},
+      {"weft twin replay cluster.yaml ~/.local/state/weft/NAME --since 2026-10-01", "The journal of weft serve"},
   };
   Argument cluster = cluster_argument_or({"plain"});
   cluster.help = "the cluster file of the recording, or a changed one; omitted with --plain";
