@@ -60,6 +60,41 @@ struct Range {
   }
 };
 
+// Writes the letter of a point beside it, where it covers no other letter.
+class LabelPlacer {
+ public:
+  explicit LabelPlacer(Svg& svg) : svg_(svg) {}
+
+  void place(const picture::Point& point, double size, const std::string& label) {
+    const double far = size / 2 + 3;
+    const Place places[] = {{{point.x + far, point.y - size / 2}, Anchor::start},
+                            {{point.x - far, point.y + size}, Anchor::end},
+                            {{point.x + far, point.y + size}, Anchor::start},
+                            {{point.x - far, point.y - size / 2}, Anchor::end}};
+    const auto* free = std::find_if(std::begin(places), std::end(places), [&](const Place& each) {
+      return std::none_of(used_.begin(), used_.end(), [&](const picture::Point& other) {
+        return std::abs(other.x - middle_of(each)) < kLetter && std::abs(other.y - each.at.y) < kLetter;
+      });
+    });
+    const Place& chosen = free == std::end(places) ? places[0] : *free;
+    used_.push_back({middle_of(chosen), chosen.at.y});
+    svg_.text(chosen.at, label, {12.5, picture::kPlotInk, chosen.anchor, true, 0});
+  }
+
+ private:
+  static constexpr double kLetter = 11;  // its width and height
+  struct Place {
+    picture::Point at;
+    Anchor anchor;
+  };
+  static double middle_of(const Place& place) {
+    return place.at.x + (place.anchor == Anchor::start ? kLetter / 2 : -kLetter / 2);
+  }
+
+  Svg& svg_;
+  std::vector<picture::Point> used_;
+};
+
 FrontPlot plot_over_days(const SearchResult& result, const Axis& axis) {
   Range days;
   Range values;
@@ -90,16 +125,15 @@ FrontPlot plot_over_days(const SearchResult& result, const Axis& axis) {
     svg.text({box.x + 5, y - 5}, "limit", {11.5, picture::kPlotSoft, Anchor::start, false, 0});
   }
   const std::vector<std::string> gpus = gpus_of(result);
+  LabelPlacer labels(svg);
   const auto dot = [&](const Candidate& each, double size, double opacity, const std::string& label) {
-    const double x = area.x_of(each.mean_days().mean);
-    const double y = area.y_of(axis.value(each.figures));
-    svg.rect({x - size / 2, y - size / 2, size, size},
+    const picture::Point at{area.x_of(each.mean_days().mean), area.y_of(axis.value(each.figures))};
+    svg.rect({at.x - size / 2, at.y - size / 2, size, size},
              {color_of(gpus, each.choice.gpu), label.empty() ? "none" : picture::kPlotInk, 1, opacity, "", size / 2},
              fmt::format("{}{} x {}, {}, {}: {}", label.empty() ? "" : label + ": ", each.choice.nodes, each.choice.gpu,
                          network_text(each.choice.network), format_power(each.figures.power),
                          format_days(each.mean_days().mean)));
-    if (!label.empty())
-      svg.text({x + size / 2 + 3, y - size / 2}, label, {12.5, picture::kPlotInk, Anchor::start, true, 0});
+    if (!label.empty()) labels.place(at, size, label);
   };
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const Candidate& each = result.candidates[i];
