@@ -20,7 +20,7 @@ namespace weft::explore {
 [[nodiscard]] std::string interval_text(Duration interval);                   // "22 min"
 [[nodiscard]] std::string network_text(model::NetworkKind network);           // "RoCE", "InfiniBand"
 
-// One sentence: how many designs meet the goal, or what stands in the way.
+// One sentence: how many designs meet the goal, or what prevents it.
 [[nodiscard]] std::string headline(const SearchResult& result);
 // A sentence for each design on the front: what it gains over the one before.
 [[nodiscard]] std::vector<std::string> front_reasons(const SearchResult& result);
