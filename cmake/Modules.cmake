@@ -7,7 +7,7 @@
 #
 # Modules whose commands run as fast at -O1 as at -O2 (docs/adr/0018): the release build compiles them at -O1, which takes
 # two thirds of the time. The packet engine and the scheduler (a quarter slower at -O1) are compiled at -O2.
-set(WEFT_LIGHT_MODULES lazy base html http model design inspect config render hostprobe check workload lease oob bmcsim kube access etcd store world twin explore serve pipeline job_namespace cli)
+set(WEFT_LIGHT_MODULES lazy base html http model design inspect config render hostprobe check workload lease oob bmcsim health kube access etcd store world twin explore serve pipeline job_namespace cli)
 # Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
 # their unit tests in the release build alone, `make test-all` under the sanitizers too.
 set(WEFT_PLAIN_MODULES design inspect check twin explore cli)
@@ -80,6 +80,10 @@ weft_module(oob lazy base http model)
   weft_submodule(oob audit credentials bmc redfish manage)
   weft_submodule(oob rescue durable journal bmc console power switches)
 weft_module(bmcsim lazy base oob)
+weft_module(health base model sched oob)
+  weft_submodule(health core)
+  weft_submodule(health readers core)
+  weft_submodule(health judge core)
 weft_module(kube lazy base http oob)
 weft_module(access lazy base http model oob)
   weft_submodule(access identity)
