@@ -11,6 +11,7 @@
 
 #include "control/ids.h"
 #include "control/job_spec.h"
+#include "control/repair_plan.h"
 #include "lease/lease.h"
 #include "sched/machine/moment.h"
 #include "sched/machine/resources.h"
@@ -79,6 +80,15 @@ struct PowerCycle {
   sched::NodeId node{};
 };
 
+// A repair step other than a power cycle, on the node itself: answered by RepairReport, a reboot by the new boot.
+struct RepairNode {
+  OperationId operation = 0;
+  SessionId session = 0;
+  sched::NodeId node{};
+  RepairAction action = RepairAction::none;
+  std::string part;
+};
+
 // Run the acceptance checks of a node.
 struct ValidateNode {
   OperationId operation = 0;
@@ -105,7 +115,7 @@ struct LeaseOrder {
 };
 
 using Command = std::variant<StartAttempt, StopAttempt, RequestCheckpoint, VerifyCheckpoint, QueryInventory, CordonNode,
-                             PowerCycle, ValidateNode, LeaseOrder>;
+                             PowerCycle, RepairNode, ValidateNode, LeaseOrder>;
 
 // One line for logs: "start 12.1 on 4 nodes".
 [[nodiscard]] std::string describe(const Command& command);

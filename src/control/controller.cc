@@ -223,7 +223,10 @@ void Controller::on(const CommandReply& reply, Step& step) {
   } else if (sent.kind == RecordKind::session_step || sent.kind == RecordKind::session_opened) {
     const auto& session = state_.node(sent.node).session;
     if (session && session->id == sent.session && session->operation == reply.operation) {
-      move_session(sent.node, SessionStep::person, "refused: " + reply.text, step);
+      // Refused: it was not done, so a further action is possible. A power cycle is the last one.
+      const bool further = session->step == SessionStep::remediate && session->tried != RepairAction::power_cycle;
+      const std::string why = "refused: " + reply.text;
+      further ? note_failure(sent.node, why) : move_session(sent.node, SessionStep::person, why, step);
     }
   }
 }

@@ -82,7 +82,10 @@ class Controller {
   // In memory only: a restarted controller has heard from no node.
   struct Heard {
     sched::Moment at{};             // of the newest report
-    sched::Moment last_fatal{};     // observation of the newest fatal report
+    sched::Moment last_fatal{};     // observation of the newest fatal report, or failed check
+    RepairPlan plan{};              // of that report
+    OperationId failed = 0;         // of a repair step that had no effect: the next tick takes the next action, after
+    std::string failure;            // everything else that was reported is known
     std::uint32_t missing = 0;      // consecutive inventories in which a part that ran was missing
     sched::Moment booted{};         // when its boot id was first seen, or changed
     sched::Moment cordon{};         // observation of the newest cordon report
@@ -121,6 +124,7 @@ class Controller {
   void on(const Inventory& inventory, Step& step);
   void on(const NodeReport& report, Step& step);
   void on(const PowerReport& report, Step& step);
+  void on(const RepairReport& report, Step& step);
   void on(const ValidationReport& report, Step& step);
   void on(const CordonReport& report, Step& step);
   void on(const CheckpointWritten& report, Step& step);
@@ -216,18 +220,26 @@ class Controller {
   void note_boot(sched::NodeId node, BootId boot, Step& step, bool proven = false);
   void set_health(sched::NodeId node, Health health, const std::string& signal, sched::Moment observed, Step& step);
   void update_usable(sched::NodeId node);
-  void open_session(sched::NodeId node, Step& step);
-  void advance_session(sched::NodeId node, Step& step);
-  void move_session(sched::NodeId node, SessionStep next, std::string text, Step& step);
-  void close_session(sched::NodeId node, SessionEnd end, std::string text, Step& step);
-  void drain_node(sched::NodeId node, Step& step);
   void remove_leftover_cordon(sched::NodeId node, Step& step);
   void check_node(sched::NodeId node, Step& step);
   void check_breaker(Step& step);
   [[nodiscard]] std::string breaker_refuses(sched::NodeId node) const;
   [[nodiscard]] std::string tenant_limit_reached(sched::NodeId node) const;
   [[nodiscard]] std::set<std::string> tenants_on(sched::NodeId node) const;
+
+  // controller_sessions.cc
+  void open_session(sched::NodeId node, Step& step);
+  void advance_session(sched::NodeId node, Step& step);
+  void move_session(sched::NodeId node, SessionStep next, std::string text, Step& step,
+                    RepairAction action = RepairAction::none);
+  void close_session(sched::NodeId node, SessionEnd end, std::string text, Step& step);
+  void drain_node(sched::NodeId node, Step& step);
+  void remediate(sched::NodeId node, const std::string& why, Step& step);
+  void note_failure(sched::NodeId node, std::string why);
+  [[nodiscard]] RepairAction next_action(sched::NodeId node) const;
+  [[nodiscard]] bool is_evidence_fresh(sched::NodeId node) const;
   [[nodiscard]] Duration deadline_of(SessionStep step) const;
+  [[nodiscard]] static std::string mark_of(SessionId session);
 
   ControlState state_;
   ControllerOptions options_;

@@ -211,9 +211,23 @@ TEST_F(ControllerTest, BreakerLimitsRepairs) {
   EXPECT_EQ(controller->state().open_sessions(), 1U) << "10 % of 8 nodes, at least one";
 }
 
-TEST_F(ControllerTest, BreakerLimitsRepairsPerTenant) {
+TEST_F(ControllerTest, BreakerLimitsRepairsPerLeaf) {
   ControllerOptions options;
   options.breaker.total = options.breaker.rack = options.breaker.pool = 1;
+  controller = std::make_unique<Controller>(machine_of(8), options);
+  step = {};
+  controller->begin(at(1000), step);
+  report_nodes(1000);
+  for (std::uint32_t n = 0; n < 4; ++n) {
+    send(NodeReport{static_cast<sched::NodeId>(n), 100 + n, Health::fatal, "Xid 79", at(1010 + n)}, 1010 + n);
+  }
+  EXPECT_EQ(controller->state().open_sessions(), 2U) << "25 % of 8 nodes";
+  EXPECT_EQ(controller->why_not_repaired(sched::NodeId{3}), "2 nodes of the leaf are in repair");
+}
+
+TEST_F(ControllerTest, BreakerLimitsRepairsPerTenant) {
+  ControllerOptions options;
+  options.breaker.total = options.breaker.rack = options.breaker.leaf = options.breaker.pool = 1;
   controller = std::make_unique<Controller>(machine_of(8), options);
   step = {};
   controller->begin(at(1000), step);

@@ -47,6 +47,9 @@ struct Describe {
   std::string operator()(const PowerCycle& c) const {
     return fmt::format("power cycle node {}", sched::index_of(c.node));
   }
+  std::string operator()(const RepairNode& c) const {
+    return fmt::format("node {}: {}", sched::index_of(c.node), verb_of(c.action));
+  }
   std::string operator()(const ValidateNode& c) const {
     return fmt::format("validate node {}", sched::index_of(c.node));
   }

@@ -12,6 +12,7 @@
 
 #include "control/ids.h"
 #include "control/job_spec.h"
+#include "control/repair_plan.h"
 #include "lease/lease.h"
 #include "sched/machine/moment.h"
 #include "sched/machine/resources.h"
@@ -75,6 +76,7 @@ struct NodeReport {
   std::string signal;  // what was seen: "Xid 79", "link down"
   sched::Moment observed{};
   std::uint32_t work = 0;  // watch mode: jobs of the engine itself that run there
+  RepairPlan plan{};       // of a fatal one
 };
 
 // Power state seen by the BMC.
@@ -83,6 +85,16 @@ struct PowerReport {
   sched::NodeId node{};
   bool was_off = false;  // it was verified to be off after that command was sent
   bool on = false;
+  std::string text;
+  sched::Moment observed{};
+};
+
+// What became of a RepairNode. That a node has rebooted is seen from its boot id.
+struct RepairReport {
+  OperationId operation = 0;
+  sched::NodeId node{};
+  BootId boot = 0;
+  bool done = false;  // it was done; false: it is known not to have been done, or to have had no effect
   std::string text;
   sched::Moment observed{};
 };
@@ -195,7 +207,7 @@ struct Request {
 // Time has passed; the controller acts on deadlines.
 struct Tick {};
 
-using Event = std::variant<Tick, Request, CommandReply, PartReport, Inventory, NodeReport, PowerReport,
+using Event = std::variant<Tick, Request, CommandReply, PartReport, Inventory, NodeReport, PowerReport, RepairReport,
                            ValidationReport, CordonReport, CheckpointWritten, CheckpointVerified, GateReport, UseList>;
 
 }  // namespace weft::control

@@ -127,11 +127,11 @@ TEST(JournalFormat, NewerFormatsAreRefused) {
   const Status applied = state.apply(record);
   ASSERT_FALSE(applied.ok());
   EXPECT_EQ(applied.error().text(),
-            "the journal has format 4, written by a newer version of weft; this version reads formats up to 3. Start "
+            "the journal has format 5, written by a newer version of weft; this version reads formats up to 4. Start "
             "the newer version instead");
-  const Result<ControlState> parsed = ControlState::parse(machine, "state\tformat=4\tunknown=1\nnonsense\n");
+  const Result<ControlState> parsed = ControlState::parse(machine, "state\tformat=5\tunknown=1\nnonsense\n");
   ASSERT_FALSE(parsed.ok());
-  EXPECT_NE(parsed.error().text().find("the snapshot has format 4"), std::string::npos) << parsed.error().text();
+  EXPECT_NE(parsed.error().text().find("the snapshot has format 5"), std::string::npos) << parsed.error().text();
   record.value = kJournalFormat;
   EXPECT_TRUE(state.apply(record).ok());
   EXPECT_FALSE(state.apply(record).ok()) << "formats increase";

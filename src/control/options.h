@@ -15,6 +15,7 @@ namespace weft::control {
 struct BreakerLimits {
   double total = 0.10;         // of all nodes; at least one
   double rack = 0.25;          // of the nodes of a rack; at least one
+  double leaf = 0.25;          // of the nodes below a leaf; at least one
   double pool = 0.10;          // of the nodes of a pool; at least one
   double tenant = 0.25;        // of the nodes that a tenant's jobs use; at least one
   double disappearance = 0.2;  // of all nodes silent at once, and at least 3: tripped, nothing is concluded

@@ -19,7 +19,8 @@ namespace weft::control {
 //   1: without a format record
 //   2: format, drills, reservations for maintenance, tenants of repair sessions
 //   3: proposals, leases of nodes, engines and container images of jobs
-inline constexpr std::uint32_t kJournalFormat = 3;
+//   4: repair steps other than a power cycle
+inline constexpr std::uint32_t kJournalFormat = 4;
 
 // Snapshots hold the numbers of kinds: new ones are added at the end.
 enum class RecordKind : std::uint8_t {
@@ -49,7 +50,7 @@ enum class RecordKind : std::uint8_t {
   cordon_seen,         // node, code: 1 if cordoned, text: owner
   cordon_removed,      // node, session: one that has ended, operation: its mark is removed
   session_opened,      // session, node, text: cause, until: time of the evidence, key: tenants there, one per line
-  session_step,        // session, node, code: SessionStep, operation, text
+  session_step,        // session, node, code: SessionStep, operation, value: RepairAction, text
   session_closed,      // session, node, code: SessionEnd, text
   breaker,             // code: 1 tripped, 0 reset; text: why
   lease,               // reserved; never written

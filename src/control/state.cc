@@ -557,8 +557,15 @@ Status ControlState::apply_to_session(const Record& record) {
     if (node.session) return contradiction(record, "the node has an open session");
     if (record.session != last_session_ + 1) return contradiction(record, "session numbers must be consecutive");
     last_session_ = record.session;
-    node.session = Session{
-        record.session, SessionStep::quarantine, record.operation, record.text, record.until, record.at, record.at, {}};
+    node.session = Session{record.session,
+                           SessionStep::quarantine,
+                           record.operation,
+                           record.text,
+                           record.until,
+                           record.at,
+                           record.at,
+                           {},
+                           {}};
     if (!record.key.empty()) {
       for (const std::string_view tenant : split(record.key, '\n')) node.session->tenants.emplace_back(tenant);
     }
@@ -577,6 +584,13 @@ Status ControlState::apply_to_session(const Record& record) {
   if (record.code >= kSessionSteps) return contradiction(record, "no such step");
   const auto step = static_cast<SessionStep>(record.code);
   if (!is_allowed(node.session->step, step)) return contradiction(record, "this step does not follow");
+  if (record.value < 0 || record.value >= kRepairActions) return contradiction(record, "no such repair action");
+  const auto action = static_cast<RepairAction>(record.value);
+  if (action != RepairAction::none) {
+    if (format_ < 4) return contradiction(record, "repair actions need format 4");
+    if (action <= node.session->tried) return contradiction(record, "this action, or a greater one, was tried before");
+    node.session->tried = action;
+  }
   close_operation(node.session->operation);
   node.session->step = step;
   node.session->operation = record.operation;

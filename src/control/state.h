@@ -130,8 +130,9 @@ struct Session {
   std::string cause;
   sched::Moment evidence{};  // time of the observation that opened it
   sched::Moment opened{};
-  sched::Moment since{};             // of the step
-  std::vector<std::string> tenants;  // whose jobs ran there when it was opened
+  sched::Moment since{};                    // of the step
+  std::vector<std::string> tenants;         // whose jobs ran there when it was opened
+  RepairAction tried = RepairAction::none;  // the last action
 };
 
 // What would be done to a node if the stage were enabled there.

@@ -121,6 +121,7 @@ class Read {
   static std::uint8_t limit_of(StopCause) { return kStopCauses; }
   static std::uint8_t limit_of(JobState) { return kJobStates; }
   static std::uint8_t limit_of(SessionStep) { return kSessionSteps; }
+  static std::uint8_t limit_of(RepairAction) { return kRepairActions; }
   static std::uint8_t limit_of(Health) { return kHealths; }
   static std::uint8_t limit_of(Stage) { return kStages; }
   static std::uint8_t limit_of(RecordKind) { return kRecordKinds; }
@@ -182,7 +183,7 @@ void visit_node(V& v, T& n) {
 template <class V, class T>
 void visit_session(V& v, T& s) {
   v("id", s.id), v("step", s.step), v("operation", s.operation), v("cause", s.cause), v("evidence", s.evidence);
-  v("opened", s.opened), v("since", s.since), v("tenants", s.tenants);
+  v("opened", s.opened), v("since", s.since), v("tenants", s.tenants), v("tried", s.tried);
 }
 template <class V, class T>
 void visit_proposal(V& v, T& p) {

@@ -234,6 +234,10 @@ void TwinWorld::on(const PowerCycle& command) {
   });
 }
 
+void TwinWorld::on(const RepairNode& command) {
+  tell(CommandReply{command.operation, ReplyKind::permanent, "not available"});
+}
+
 void TwinWorld::on(const ValidateNode& command) {
   stir();
   later(faults_.validate, [this, command] {

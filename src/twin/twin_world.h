@@ -153,6 +153,7 @@ class TwinWorld final : public world::World {
   void on(const control::QueryInventory& command);
   void on(const control::CordonNode& command);
   void on(const control::PowerCycle& command);
+  void on(const control::RepairNode& command);
   void on(const control::ValidateNode& command);
   void on(const control::LeaseOrder&) {}
 

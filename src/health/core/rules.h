@@ -37,11 +37,11 @@ enum class Scope : std::uint8_t { gpu, node, link, rack, job };
 enum class Action : std::uint8_t {
   ignore,
   restart_application,  // the node is left alone; the job restarts
+  check,                // active checks decide
   restart_service,      // a service of the node: fabric manager, driver daemon
   reset_gpu,
   reboot,
   power_cycle,
-  check,         // active checks decide
   replace_part,  // people, with the collected evidence
   ask_people     // an operator decides
 };

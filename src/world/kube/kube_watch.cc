@@ -30,7 +30,8 @@ KubeOptions keep_everything(KubeOptions options) {
 template <class Command>
 constexpr bool kIsOfNodes =
     std::is_same_v<Command, control::QueryInventory> || std::is_same_v<Command, control::CordonNode> ||
-    std::is_same_v<Command, control::PowerCycle> || std::is_same_v<Command, control::ValidateNode>;
+    std::is_same_v<Command, control::PowerCycle> || std::is_same_v<Command, control::RepairNode> ||
+    std::is_same_v<Command, control::ValidateNode>;
 
 }  // namespace
 

@@ -455,6 +455,10 @@ void KubeWorld::handle(const control::PowerCycle& command) {
   reply(command.operation, ReplyKind::permanent, "engine kubernetes has no BMC");
 }
 
+void KubeWorld::handle(const control::RepairNode& command) {
+  reply(command.operation, ReplyKind::permanent, "engine kubernetes does not repair nodes");
+}
+
 void KubeWorld::handle(const control::ValidateNode& command) {
   if (index_of(command.node) >= options_.pods.nodes.size()) {
     return reply(command.operation, ReplyKind::permanent, fmt::format("there is no node {}", index_of(command.node)));

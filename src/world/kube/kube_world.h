@@ -83,6 +83,7 @@ class KubeWorld final : public World {
   void handle(const control::QueryInventory& command);
   void handle(const control::CordonNode& command);
   void handle(const control::PowerCycle& command);
+  void handle(const control::RepairNode& command);
   void handle(const control::ValidateNode& command);
   void handle(const control::LeaseOrder& order);
 

@@ -116,6 +116,7 @@ void LeasedWorld::send_to_owner(const Command& command, sched::Moment now) {
 
 void LeasedWorld::route(const control::CordonNode& command, sched::Moment now) { send_to_owner(command, now); }
 void LeasedWorld::route(const control::PowerCycle& command, sched::Moment now) { send_to_owner(command, now); }
+void LeasedWorld::route(const control::RepairNode& command, sched::Moment now) { send_to_owner(command, now); }
 void LeasedWorld::route(const control::ValidateNode& command, sched::Moment now) { send_to_owner(command, now); }
 
 void LeasedWorld::route(const control::LeaseOrder& order, sched::Moment now) {

@@ -87,6 +87,7 @@ class LeasedWorld final : public World {
   void route(const control::QueryInventory& command, sched::Moment now);
   void route(const control::CordonNode& command, sched::Moment now);
   void route(const control::PowerCycle& command, sched::Moment now);
+  void route(const control::RepairNode& command, sched::Moment now);
   void route(const control::ValidateNode& command, sched::Moment now);
   void route(const control::LeaseOrder& order, sched::Moment now);
   template <class Command>

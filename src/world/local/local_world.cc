@@ -308,6 +308,10 @@ void LocalWorld::handle(const control::PowerCycle& command, sched::Moment /*now*
   reply(command.operation, ReplyKind::permanent, "engine local has no BMC");
 }
 
+void LocalWorld::handle(const control::RepairNode& command, sched::Moment /*now*/) {
+  reply(command.operation, ReplyKind::permanent, "engine local does not repair nodes");
+}
+
 void LocalWorld::handle(const control::ValidateNode& command, sched::Moment now) {
   if (const Status known = check_node(command.node); !known.ok())
     return reply(command.operation, ReplyKind::permanent, known.error().text());

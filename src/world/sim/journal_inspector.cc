@@ -43,8 +43,8 @@ void JournalInspector::inspect(const Record& record) {
     world_.reached().insert("breaker tripped");
   } else if (record.kind == RecordKind::orphan_stopped) {
     world_.reached().insert("orphan stopped");
-  } else if (record.kind == RecordKind::session_step && record.code == static_cast<std::uint8_t>(SessionStep::person)) {
-    world_.reached().insert("repair handed to a person");
+  } else if (record.kind == RecordKind::session_step) {
+    check_session_step(record);
   } else if (record.kind == RecordKind::attempt_stopping &&
              record.code == static_cast<std::uint8_t>(StopCause::preempted)) {
     world_.reached().insert("preemption");
@@ -59,6 +59,17 @@ void JournalInspector::inspect(const Record& record) {
   if (!before_) return;
   inspect_reserved(record);
   if (const Status applied = before_->apply(record); !applied.ok()) world_.violate("5: " + applied.error().text());
+}
+
+// A node returns to service only after its checks have passed in this session.
+void JournalInspector::check_session_step(const Record& record) {
+  if (record.code == static_cast<std::uint8_t>(SessionStep::person))
+    world_.reached().insert("repair handed to a person");
+  const bool returns = record.code == static_cast<std::uint8_t>(SessionStep::release);
+  if (returns && !world_.is_validated(record.session) && !world_.tolerate_lost_records) {
+    world_.violate(fmt::format("10: node {} returns to service without checks in session {}",
+                               sched::index_of(record.node), record.session));
+  }
 }
 
 void JournalInspector::note_lease(const Record& record) {

@@ -24,6 +24,7 @@ class JournalInspector {
 
  private:
   void inspect_reserved(const control::Record& record);
+  void check_session_step(const control::Record& record);
   void note_lease(const control::Record& record);
   void check_drill(const control::Record& record);
   void check_close(const control::Record& record);

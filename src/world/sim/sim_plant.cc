@@ -49,9 +49,11 @@ void SimWorld::report_health(sched::NodeId id) {
   } else if (node.bad) {
     report.health = Health::fatal;
     report.signal = "Xid 79";
+    report.plan = node.plan;
   } else if (happens(Fault::telemetry_fatal, 2)) {
     report.health = Health::fatal;
     report.signal = "Xid 48";
+    report.plan = draw_plan();
   } else if (happens(Fault::telemetry_stuck, 5) && node.stuck.boot != 0) {
     report = node.stuck;
     report.node = id;
@@ -82,40 +84,6 @@ void SimWorld::on(const CordonNode& command) {
   report_mark(command.node);
 }
 
-void SimWorld::on(const PowerCycle& command) {
-  if (happens(Fault::bmc_fails, 100)) {
-    if (pick("bmc", 2) == 0) {
-      reply(command.operation, ReplyKind::permanent, "the BMC refuses");
-    } else {
-      tell(PowerReport{command.operation, command.node, false, true, "still on", {}});
-    }
-    return;
-  }
-  if (happens(Fault::bmc_silent, 100)) return;
-  reply(command.operation, ReplyKind::accepted, {});
-  later(sched::seconds(5 + pick("power", 60)), [this, command] { power_cycle(command.node, command.operation); });
-}
-
-void SimWorld::power_cycle(sched::NodeId id, OperationId operation) {
-  kill_processes(id);
-  at(id).alive = false;
-  at(id).bad = false;
-  reached_.insert("power cycle");
-  tell(PowerReport{operation, id, true, false, "off", {}});
-  later(sched::seconds(60 + pick("boot", 240)), [this, id] { boot(id); });
-}
-
-void SimWorld::on(const ValidateNode& command) {
-  if (happens(Fault::validation_lost, 100)) return;
-  reply(command.operation, ReplyKind::accepted, {});
-  later(sched::seconds(30 + pick("validate", 60)), [this, command] {
-    const SimNode& node = at(command.node);
-    if (!node.alive || !node.reachable) return;
-    const bool passed = !node.bad && !happens(Fault::validation_fails, 100);
-    tell(ValidationReport{command.operation, command.node, node.boot, passed, passed ? "" : "bandwidth too low", {}});
-  });
-}
-
 void SimWorld::stir() {
   const auto count = static_cast<std::uint32_t>(nodes_.size());
   const auto any = [&] { return static_cast<sched::NodeId>(pick("node", count)); };
@@ -133,7 +101,7 @@ void SimWorld::stir() {
     const sched::NodeId node = any();
     if (at(node).alive) boot(node);
   }
-  if (happens(Fault::telemetry_fatal, 4)) at(any()).bad = true;
+  if (happens(Fault::telemetry_fatal, 4)) break_node(any());
   if (happens(Fault::rack_power, 1)) {
     const std::uint32_t rack = machine_.domain_of(sched::Level::rack, any());
     for (std::uint32_t n = 0; n < count; ++n) {

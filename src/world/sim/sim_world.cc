@@ -31,7 +31,9 @@ std::string_view to_text(Fault fault) {
       "user_reserves",      "old_version",        "user_moves",
       "foreign_job",        "ignores_cordon",     "step_lingers",
       "step_escapes",       "bare_process",       "list_empty",
-      "list_stuck",         "engine_down",        "gate_silent"};
+      "list_stuck",         "engine_down",        "gate_silent",
+      "repair_refused",     "repair_fails",       "repair_useless",
+      "reboot_hangs"};
   return names[static_cast<std::size_t>(fault)];
 }
 
@@ -127,6 +129,10 @@ void SimWorld::poll(sched::Moment now, std::vector<Event>& events) {
       if (report->health == Health::fatal) node.told_fatal = std::max(node.told_fatal, seen);
       if (report->boot == node.boot) node.told_alive = std::max(node.told_alive, seen);
     }
+    if (const auto* report = std::get_if<ValidationReport>(&event); report != nullptr && !report->passed) {
+      SimNode& node = at(report->node);  // a failed check is evidence
+      node.told_fatal = std::max(node.told_fatal, seen);
+    }
     if (const auto* report = std::get_if<CordonReport>(&event)) {
       SimNode& node = at(report->node);
       if (seen >= node.told_mark) {
@@ -160,15 +166,9 @@ void SimWorld::send(const Command& command, sched::Moment) {
       [&](const auto& each) {
         using Each = std::decay_t<decltype(each)>;
         if constexpr (!std::is_same_v<Each, QueryInventory>) check_operation(each.operation);
-        if constexpr (std::is_same_v<Each, PowerCycle>) {
-          const SimNode& node = at(each.node);
-          if (time_ - node.told_fatal > evidence_age)
-            violate(fmt::format("3: node {} is power cycled without fresh evidence", sched::index_of(each.node)));
-          if (node.told_owner != fmt::format("weft:{}", each.session)) {
-            violate(fmt::format("2: node {} is power cycled in session {}, but `{}` cordons it",
-                                sched::index_of(each.node), each.session, node.told_owner));
-          }
-        }
+        if constexpr (std::is_same_v<Each, PowerCycle>)
+          check_repair(each.node, each.session, RepairAction::power_cycle);
+        if constexpr (std::is_same_v<Each, RepairNode>) check_repair(each.node, each.session, each.action);
         if constexpr (std::is_same_v<Each, StartAttempt>) {
           check_restore(each);
           if (is_canceled && is_canceled(each.name.job))

@@ -73,8 +73,12 @@ enum class Fault : std::uint8_t {
   list_stuck,      // an engine repeats an old list as if it were new
   engine_down,     // an engine's scheduler does not answer for a while
   gate_silent,     // the gate's program does not answer for a while
+  repair_refused,  // a repair step that is not available on the node
+  repair_fails,    // a repair step that reports its failure
+  repair_useless,  // a repair step that reports success and changes nothing
+  reboot_hangs,    // a reboot that does not come to its end
 };
-inline constexpr std::uint32_t kFaults = 54;
+inline constexpr std::uint32_t kFaults = 58;
 [[nodiscard]] std::string_view to_text(Fault fault);
 
 class SimWorld final : public World {
@@ -133,6 +137,8 @@ class SimWorld final : public World {
   // Simulated time of the newest fatal observation that the controller got of a node.
   [[nodiscard]] sched::Moment told_fatal(sched::NodeId node) const { return at(node).told_fatal; }
   // Likewise of its cordon mark.
+  // Whether checks of this session have passed.
+  [[nodiscard]] bool is_validated(control::SessionId session) const { return validated_.contains(session); }
   [[nodiscard]] sched::Moment told_mark(sched::NodeId node) const { return at(node).told_mark; }
   // Cordon marks, as people change them.
   void person_marks();
@@ -146,9 +152,11 @@ class SimWorld final : public World {
     std::uint64_t serial = 0;
   };
   struct SimNode {
-    bool alive = true;      // the operating system runs
-    bool reachable = true;  // agent and controller can talk
-    bool bad = false;       // broken until it is power cycled
+    bool alive = true;                                         // the operating system runs
+    bool reachable = true;                                     // agent and controller can talk
+    bool bad = false;                                          // broken until it is cured
+    control::RepairAction cure = control::RepairAction::none;  // this action or a greater one cures it
+    control::RepairPlan plan{};                                // that telemetry proposes
     control::BootId boot = 1;
     control::Term term = 0;
     std::map<control::AttemptName, Process> processes;
@@ -208,9 +216,18 @@ class SimWorld final : public World {
   void on(const control::VerifyCheckpoint& command);
   void on(const control::QueryInventory& command);
   void on(const control::CordonNode& command);
-  void on(const control::PowerCycle& command);
-  void on(const control::ValidateNode& command);
   void on(const control::LeaseOrder& order);
+
+  // sim_repair.cc
+  void on(const control::PowerCycle& command);
+  void on(const control::RepairNode& command);
+  void on(const control::ValidateNode& command);
+  [[nodiscard]] control::RepairPlan draw_plan();
+  void break_node(sched::NodeId node);
+  void cure(sched::NodeId node, control::RepairAction action);
+  void repair(const control::RepairNode& command);
+  void power_cycle(sched::NodeId node, control::OperationId operation);
+  void check_repair(sched::NodeId node, control::SessionId session, control::RepairAction action);
 
   // sim_gates.cc
   void reset_gates(sched::NodeId node);
@@ -238,7 +255,6 @@ class SimWorld final : public World {
   void write_checkpoint(control::JobNumber job);
   void kill_processes(sched::NodeId node);
   void boot(sched::NodeId node);
-  void power_cycle(sched::NodeId node, control::OperationId operation);
   void report_health(sched::NodeId node);
   void report_mark(sched::NodeId node);
   void heartbeat(sched::NodeId node);
@@ -258,6 +274,8 @@ class SimWorld final : public World {
   std::vector<std::pair<control::Event, sched::Moment>> inbox_;  // with the simulated time of the observation
   std::set<control::OperationId> operations_;
   std::set<control::SessionId> sessions_;
+  std::set<control::SessionId> validated_;  // whose checks have passed
+  std::set<std::pair<control::SessionId, control::RepairAction>> repairs_;
   std::set<control::JobNumber> succeeded_;
   control::Inventory old_inventory_;
   std::vector<lease::LeaseOwner> engines_;  // with leases

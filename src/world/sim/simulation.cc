@@ -81,7 +81,7 @@ class Simulation {
     if (world_.is_enabled(Fault::old_version) && !options.leases) settings_.journal_format = 1;
     if (choices.choose("breaker", 3) == 1) {  // so that the limits of tenants and racks are reached
       settings_.breaker.total = settings_.breaker.pool = 0.6;
-      settings_.breaker.rack = 1;
+      settings_.breaker.rack = settings_.breaker.leaf = 1;
       settings_.breaker.tenant = 0.4;
     }
     enable_leases();

@@ -51,7 +51,12 @@ TEST(LongSimulation, NoInvariantIsViolated) {
                             "reservation removed",
                             "service on a node in maintenance",
                             "old journal upgraded",
-                            "two nodes of a tenant in repair"}) {
+                            "two nodes of a tenant in repair",
+                            "reset_gpu",
+                            "restart_service",
+                            "reboot",
+                            "cured by reset_gpu",
+                            "cured by reboot"}) {
     EXPECT_TRUE(reached.contains(state)) << state;
   }
 }
@@ -117,6 +122,10 @@ const std::vector<Mutant>& mutants() {
       {Defect::forget_quota_use, {Fault::crash_any_time}},
       {Defect::wrong_tenant, {}},
       {Defect::keys_of_all_users, {}},
+      {Defect::repeat_action, {Fault::telemetry_fatal, Fault::repair_fails}},
+      {Defect::reset_under_job, {Fault::telemetry_fatal, Fault::command_lost}},
+      {Defect::trust_repair, {Fault::telemetry_fatal}},
+      {Defect::escalate_on_old_evidence, {Fault::telemetry_fatal, Fault::repair_useless, Fault::reboot_hangs}},
   };
   return all;
 }

@@ -178,6 +178,10 @@ void SlurmWatch::handle(const control::PowerCycle& command, sched::Moment /*now*
   reply(command.operation, ReplyKind::permanent, "engine slurm has no BMC");
 }
 
+void SlurmWatch::handle(const control::RepairNode& command, sched::Moment /*now*/) {
+  reply(command.operation, ReplyKind::permanent, "engine slurm does not repair nodes");
+}
+
 void SlurmWatch::handle(const control::ValidateNode& command, sched::Moment now) {
   if (index_of(command.node) >= nodes_.size())
     return reply(command.operation, ReplyKind::permanent, fmt::format("there is no node {}", index_of(command.node)));

@@ -60,6 +60,7 @@ class SlurmWatch final : public World {
   void handle(const control::QueryInventory& command, sched::Moment now);
   void handle(const control::CordonNode& command, sched::Moment now);
   void handle(const control::PowerCycle& command, sched::Moment now);
+  void handle(const control::RepairNode& command, sched::Moment now);
   void handle(const control::ValidateNode& command, sched::Moment now);
   template <class Command>
   void handle(const Command& command, sched::Moment now);  // of jobs: refused

@@ -81,6 +81,7 @@ class SlurmWorld final : public World {
   void handle(const control::QueryInventory& command, sched::Moment now);
   void handle(const control::CordonNode& command, sched::Moment now);
   void handle(const control::PowerCycle& command, sched::Moment now);
+  void handle(const control::RepairNode& command, sched::Moment now);
   void handle(const control::ValidateNode& command, sched::Moment now);
   void handle(const control::LeaseOrder& order, sched::Moment now);
   void reply(control::OperationId operation, control::ReplyKind kind, std::string text = {});
