@@ -81,7 +81,7 @@ TEST_F(ShippedIncidents, UnexplainedMemoryErrorsNeedAReset) {
   event("xid:63");
   end_burst();
   EXPECT_EQ(health().state, HealthState::degraded);
-  EXPECT_EQ(health().plan, (Plan{Action::reset_gpu, Action::check, Action::replace_part}));
+  EXPECT_EQ(health().plan, (Plan{Action::reset_gpu, Action::replace_part}));
 }
 
 TEST_F(ShippedIncidents, UncontainedMemoryErrorsAreFatal) {
