@@ -6,6 +6,7 @@
 
 #include "cli/framework/roff.h"
 #include "design/prices.h"
+#include "health/core/rules.h"
 #include "model/catalog.h"
 #include "model/job.h"
 #include "model/spec.h"
@@ -131,6 +132,11 @@ const std::vector<FileFormat>& file_formats() {
        "what fails in a simulated cluster, for `weft twin run --faults`",
        {"faults.yaml", "*.faults.yaml"},
        model::schema_of<twin::FaultSpec>},
+      {"health",
+       "weft health rules",
+       "rules over health signals, for `weft health` and `weft serve --health`",
+       {"health.yaml", "*.health.yaml"},
+       model::schema_of<health::RulesSpec>},
       {"recording",
        "weft recording",
        "recorded operation of a cluster, for `weft twin replay`",

@@ -153,6 +153,8 @@ struct OptionSection {
 [[nodiscard]] Command sim_sweep_command();
 [[nodiscard]] Command sim_workload_command();
 [[nodiscard]] Command sched_replay_command();
+[[nodiscard]] std::vector<Command> health_rule_commands();
+[[nodiscard]] Command health_check_command();
 [[nodiscard]] Command twin_record_command();
 [[nodiscard]] Command twin_replay_command();
 [[nodiscard]] Command twin_run_command();

@@ -56,12 +56,19 @@ constexpr CommandTable kSchedule[] = {
     {"sched", build<sched_replay_command, sched_explain_command, sched_status_command, sched_pack_command>},
 };
 constexpr CommandTable kOperate[] = {
-    {"serve", build<serve_command>},        {"status", build<status_command>},
-    {"job", build<job_commands>},           {"queue", build<queue_command>},
-    {"watch", build<watch_command>},        {"drill", build<drill_command>},
-    {"node", build<node_commands>},         {"lease", build<lease_commands>},
-    {"gate", build<gate_commands>},         {"accounts", build<accounts_commands>},
-    {"pipeline", build<pipeline_commands>}, {"namespace", build<namespace_commands>},
+    {"serve", build<serve_command>},
+    {"status", build<status_command>},
+    {"job", build<job_commands>},
+    {"queue", build<queue_command>},
+    {"watch", build<watch_command>},
+    {"drill", build<drill_command>},
+    {"node", build<node_commands>},
+    {"lease", build<lease_commands>},
+    {"gate", build<gate_commands>},
+    {"accounts", build<accounts_commands>},
+    {"pipeline", build<pipeline_commands>},
+    {"namespace", build<namespace_commands>},
+    {"health", build<health_rule_commands, health_check_command>},
 };
 constexpr CommandTable kAccess[] = {
     {"login", build<login_command>},      {"logout", build<logout_command>}, {"whoami", build<whoami_command>},

@@ -73,7 +73,8 @@ const Schema& schema_of<health::RuleSpec>() {
     b.field("signals", &R::signals, "signals that it looks at: xid:79, a range xid:126-135, or a family xid:*")
         .required();
     b.field("where", &R::where,
-            "details that the signal must have: a value, a comma-separated list of values, or `bits 21,22`: at least one of "
+            "details that the signal must have: a value, a comma-separated list of values, or `bits 21,22`: at least "
+            "one of "
             "these bits is set");
     b.field("above", &R::above, "holds while the measurement is greater");
     b.field("below", &R::below, "holds while the measurement is less");

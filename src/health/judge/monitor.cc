@@ -115,8 +115,8 @@ void Monitor::apply(NodeIndex index, const Signal& signal, sched::Moment at) {
     }
   }
   if (!measured) return;
-  const SeriesId series = add_series(index, signal.name, signal.part);
-  if (series != kNoSeries) sample(series, *signal.value, at);
+  const WatchedSeries series = add_series(index, signal.name, signal.part);
+  if (series != kNotWatched) sample(series, *signal.value, at);
 }
 
 void Monitor::note_event(NodeIndex index, const Rule& rule, const Signal& signal, sched::Moment at) {
@@ -258,16 +258,16 @@ std::vector<const Rule*> Monitor::rules_watching(const std::string& signal) {
   return out;
 }
 
-SeriesId Monitor::add_series(NodeIndex node, std::string_view signal, std::string_view part) {
+WatchedSeries Monitor::add_series(NodeIndex node, std::string_view signal, std::string_view part) {
   const std::string name(signal);
   const std::vector<const Rule*> watching = rules_watching(name);
   const bool advises = name == "dcgm:recovery_action";
-  if (watching.empty() && !advises) return kNoSeries;
+  if (watching.empty() && !advises) return kNotWatched;
   const auto name_id = intern(name);
   const auto part_id = intern(part);
-  if (!name_id || !part_id) return kNoSeries;
+  if (!name_id || !part_id) return kNotWatched;
   const std::uint64_t key = std::uint64_t{node} << 40 | std::uint64_t{*name_id} << 20 | *part_id;
-  const auto [found, added] = series_index_.emplace(key, static_cast<SeriesId>(series_.size()));
+  const auto [found, added] = series_index_.emplace(key, static_cast<WatchedSeries>(series_.size()));
   if (!added) return found->second;
   series_.push_back({node, *part_id, static_cast<std::uint32_t>(watches_.size()),
                      static_cast<std::uint16_t>(watching.size()), advises});
@@ -275,7 +275,7 @@ SeriesId Monitor::add_series(NodeIndex node, std::string_view signal, std::strin
   return found->second;
 }
 
-void Monitor::sample(SeriesId id, double value, sched::Moment at) {
+void Monitor::sample(WatchedSeries id, double value, sched::Moment at) {
   const Series& series = series_[id];
   for (std::uint32_t i = series.first; i < series.first + series.count; ++i) {
     const Watch::Change change = watches_[i].add(value, at);

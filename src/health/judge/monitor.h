@@ -18,8 +18,8 @@
 
 namespace weft::health {
 
-using SeriesId = std::uint32_t;
-inline constexpr SeriesId kNoSeries = 0xFFFFFFFF;  // no rule looks at it
+using WatchedSeries = std::uint32_t;
+inline constexpr WatchedSeries kNotWatched = 0xFFFFFFFF;  // no rule looks at it
 
 // What makes earlier events of a node a matter of the past.
 enum class Repair : std::uint8_t {
@@ -35,9 +35,9 @@ class Monitor {
 
   // A signal of this node, observed at signal.at, or now if it has no time.
   void note(NodeIndex node, const Signal& signal, sched::Moment now);
-  // A measurement that comes again and again. kNoSeries: no rule looks at it.
-  [[nodiscard]] SeriesId add_series(NodeIndex node, std::string_view signal, std::string_view part);
-  void sample(SeriesId series, double value, sched::Moment at);
+  // A measurement that comes again and again. kNotWatched: no rule looks at it.
+  [[nodiscard]] WatchedSeries add_series(NodeIndex node, std::string_view signal, std::string_view part);
+  void sample(WatchedSeries series, double value, sched::Moment at);
   // This source should report from now on, and is unknown until it does.
   void expect(NodeIndex node, SignalSource source);
   // The source reported, whether or not there was anything to say. From then on it is expected. A signal alone does not
@@ -128,7 +128,7 @@ class Monitor {
   std::vector<std::string> strings_;
   std::unordered_map<std::string, std::vector<const Rule*>> by_signal_;  // only looked up, never iterated
   std::unordered_map<std::string, std::uint32_t> string_index_;          // the same
-  std::unordered_map<std::uint64_t, SeriesId> series_index_;             // the same
+  std::unordered_map<std::uint64_t, WatchedSeries> series_index_;        // the same
   std::deque<Incident> closed_;
   std::vector<NodeIndex> changed_;
   IncidentId last_incident_ = 0;

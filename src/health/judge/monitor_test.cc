@@ -146,8 +146,8 @@ TEST_F(MonitorTest, DriverDecidesFirst) {
 
 // 100 - 50 = 50 is below 60; 100 - 30 = 70 and 100 - 20 = 80 are not, together they are.
 TEST_F(MonitorTest, ScoreCountsEachCategoryOnce) {
-  const SeriesId ecc0 = monitor->add_series(0, "dcgm:ecc_sbe", "GPU 0");
-  const SeriesId ecc1 = monitor->add_series(0, "dcgm:ecc_sbe", "GPU 1");
+  const WatchedSeries ecc0 = monitor->add_series(0, "dcgm:ecc_sbe", "GPU 0");
+  const WatchedSeries ecc1 = monitor->add_series(0, "dcgm:ecc_sbe", "GPU 1");
   for (int i = 0; i < 3; ++i) {
     monitor->sample(ecc0, i * 20, at(i * 15));
     monitor->sample(ecc1, i * 20, at(i * 15));
@@ -164,7 +164,7 @@ TEST_F(MonitorTest, ScoreCountsEachCategoryOnce) {
 }
 
 TEST_F(MonitorTest, ThermalWarningAloneIsBelowTheLimit) {
-  const SeriesId margin = monitor->add_series(0, "dcgm:temp_margin", "GPU 0");
+  const WatchedSeries margin = monitor->add_series(0, "dcgm:temp_margin", "GPU 0");
   monitor->sample(margin, 0, at(1));
   hear(1);
   EXPECT_EQ(health().score, 100);  // one sample of two
