@@ -225,6 +225,7 @@ void StragglerJudge::judge_stage(const std::string& name, JobState& job, const s
   };
   if (most == 0) return note(JobLimit::too_few_peers, timed.size());
   std::vector<double> values;
+  values.reserve(timed.size());
   for (const Timed& each : timed) values.push_back(each.seconds);
   const double middle = median(values);
   for (double& value : values) value = std::abs(value - middle);

@@ -119,8 +119,7 @@ std::optional<Signal> threshold_event(const LogEvent& event, const std::string& 
   signal.part = part_of(event);
   // The name in the message says more than the type that Redfish gives.
   SensorKind kind = sensor_kind(signal.part, "", "");
-  if (kind == SensorKind::other || kind == SensorKind::temperature)
-    kind = std::max(kind, sensor_kind(fmt::format("{} {}", event.source, signal.part), "", ""));
+  if (kind == SensorKind::other) kind = sensor_kind(event.source, "", "");
   signal.name = threshold_signal(kind, crossing->level, crossing->is_upper);
   if (signal.name.empty()) return std::nullopt;
   const bool is_end = crossing->is_return || event.state == EventState::deasserted || contains(normalized, "deassert");

@@ -108,7 +108,7 @@ class HealthDumps : public testing::Test {
       if (path.ends_with("/Thermal")) readings = oob::parse_thermal(value);
       if (path.ends_with("/Power")) readings = oob::parse_power(value);
       for (const SensorReading& reading : readings) {
-        read += reading.value ? 1 : 0;
+        read += reading.value ? 1U : 0U;
         for (const Signal& signal : signals_of(reading)) ++counts[counted_name(signal) + " " + signal.part];
       }
     }
@@ -401,7 +401,7 @@ TEST(BmcSignals, TimesCountsAndDetails) {
   EXPECT_EQ(signal->detail("severity"), "critical");
   EXPECT_EQ(signal->detail("driver_time"), "2023-12-07T02:27:24Z");  // the BMC's clock was never set
   EXPECT_FALSE(signal->value);
-  for (const std::string& time :
+  for (const std::string time :
        {"", "1970-01-01T00:01:38Z", "9999-12-31T23:59:59+00:00", "0000-00-00T00:00:00Z", "x"}) {
     event.time = time;
     EXPECT_EQ(signal_of(event)->at, sched::Moment()) << time;
@@ -486,10 +486,10 @@ TEST(BmcSignals, Metrics) {
 
 // Any text is classified or not; nothing else happens.
 TEST(BmcSignals, OddTexts) {
-  for (const std::string& text : {"", " ", "XID ", "SXID", "XID 99999999999", "Xid (PCI:", "Xid (PCI:): 79",
-                                  "The resource property ", "The resource property  has detected errors of type ''.",
-                                  "[] , ", "[x] ,", "(sensor )", "critical low threshold ", "upper critical reading=",
-                                  "lower critical reading=1e999 threshold=-", "\xff\xfe XID 5 \xff"}) {
+  for (const std::string text : {"", " ", "XID ", "SXID", "XID 99999999999", "Xid (PCI:", "Xid (PCI:): 79",
+                                 "The resource property ", "The resource property  has detected errors of type ''.",
+                                 "[] , ", "[x] ,", "(sensor )", "critical low threshold ", "upper critical reading=",
+                                 "lower critical reading=1e999 threshold=-", "\xff\xfe XID 5 \xff"}) {
     LogEvent event;
     event.message = text;
     event.source = text;

@@ -67,7 +67,7 @@ TEST(HealthReports, RefusedSignals) {
     EXPECT_TRUE(got.reports.signals.empty()) << members;
     EXPECT_EQ(got.reports.rejected, 1U) << members;
   };
-  for (const std::string& name : {"xid", "xid:*", "xid:1-5", ":x", "a:", "A:b", "a:b c", "a:b:c", ""}) {
+  for (const std::string name : {"xid", "xid:*", "xid:1-5", ":x", "a:", "A:b", "a:b c", "a:b:c", ""}) {
     refused("\"signal\":\"" + name + "\"");
   }
   refused("\"signal\":\"a:" + std::string(127, 'b') + "\"");
@@ -110,7 +110,7 @@ TEST(HealthReports, Heartbeat) {
 }
 
 TEST(HealthReports, LossThatIsNotANumber) {
-  for (const std::string& loss : {"\"nan\"", "\"NaN\"", "NaN", "\"inf\"", "-Infinity", "Infinity", "null", "1e999"}) {
+  for (const std::string loss : {"\"nan\"", "\"NaN\"", "NaN", "\"inf\"", "-Infinity", "Infinity", "null", "1e999"}) {
     const Read got = read(R"({"job":"1","node":"n","rank":0,"step":5,"loss":)" + loss + "}");
     EXPECT_EQ(got.problems, "") << loss;
     ASSERT_EQ(got.reports.signals.size(), 2U) << loss;
@@ -127,12 +127,12 @@ TEST(HealthReports, LossThatIsNotANumber) {
 TEST(HealthReports, RefusedHeartbeats) {
   const std::string start = R"({"job":"1","node":"n","rank":0,"step":5)";
   EXPECT_EQ(read(start + "}").reports.steps.size(), 1U);
-  for (const std::string& more :
+  for (const std::string more :
        {R"(,"busy_seconds":-1)", R"(,"busy_seconds":1e7)", R"(,"step_seconds":"1")", R"(,"step_seconds":null)",
         R"(,"phase":"idle")", R"(,"speed":1)", R"(,"stage":[])", R"(,"busy_seconds":NaN)"}) {
     EXPECT_EQ(read(start + more + "}").reports.rejected, 1U) << more;
   }
-  for (const std::string& text :
+  for (const std::string text :
        {R"({"job":"","node":"n","rank":0,"step":5})", R"({"job":"1","rank":0,"step":5})",
         R"({"job":"1","node":"n","step":5})", R"({"job":"1","node":"n","rank":1048576,"step":5})",
         R"({"job":"1","node":"n","rank":0,"step":-5})", R"({"job":"1","node":"n","rank":0,"step":1.5})",
