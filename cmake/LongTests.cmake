@@ -14,6 +14,7 @@ set(WEFT_LONG_TESTS
   FailureAnalysis.AHundredThousandGpus
   FlowRepeat.BoundsLargeRingsThatMeet
   FlowRepeat.TakesEndsTogetherWhereThereAreTooMany
+  HealthReports.Limits
   Hierarchical.GrowsWithTheRanksAlone
   HostCost.FlowFollowsPacketWhereHostsAreTheLimit
   HostCost.TcpLosesAThirdToTwoThirdsOfHundredGigabitRdma
@@ -51,6 +52,9 @@ set(WEFT_LONG_TESTS
   SchedulerProperties.FirstPromisesAreKept
   SchedulerRepair.RandomFailuresNeverBreakTheBooks
   StepPublished.*
+  Straggler.AJobOfFourThousandNodes
+  Straggler.NoiseIsThatOfANormalDistribution
+  Straggler.NoiseMakesNoSuspects
   TransferGraphTest.LargeRingsCostLittle
   Victims.NoSetLosesLessThanTheAnswer
   Yaml.StaysLinearOnHostileFiles)
