@@ -66,11 +66,11 @@ inline void skip_spaces(std::string_view& text) {
   return text.substr(0, size);
 }
 
-constexpr std::size_t kMaxDetailBytes = 120;
+constexpr std::size_t kMaxKernelDetail = 120;
 
 // Details are shown and compared: printable, and never long.
 inline void add_detail(Signal& signal, std::string_view key, std::string_view value) {
-  if (!value.empty()) signal.details.push_back({std::string(key), printable(value, kMaxDetailBytes)});
+  if (!value.empty()) signal.details.push_back({std::string(key), printable(value, kMaxKernelDetail)});
 }
 inline void add_detail(Signal& signal, std::string_view key, std::optional<std::uint64_t> value) {
   if (value) signal.details.push_back({std::string(key), std::to_string(*value)});

@@ -101,7 +101,7 @@ std::optional<Signal> read_edac(std::string_view text) {
   } else if (auto quoted = find_after(text, "\"")) {
     label = take_until(*quoted, "\"");
   }
-  if (!label.empty()) signal.part = "DIMM " + printable(label, kMaxDetailBytes);
+  if (!label.empty()) signal.part = "DIMM " + printable(label, kMaxKernelDetail);
   add_detail(signal, "controller", controller);
   add_detail(signal, "count", count);
   return signal;

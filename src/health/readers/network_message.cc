@@ -13,7 +13,7 @@ constexpr std::string_view kInterfaceOthers = "_-.@";
 Signal make_network_signal(std::string_view name, std::string_view part) {
   Signal signal;
   signal.name = name;
-  signal.part = printable(part, kMaxDetailBytes);
+  signal.part = printable(part, kMaxKernelDetail);
   return signal;
 }
 

@@ -8,7 +8,7 @@ namespace {
 Signal make_storage_signal(std::string_view name, std::string_view part) {
   Signal signal;
   signal.name = name;
-  signal.part = printable(part, kMaxDetailBytes);
+  signal.part = printable(part, kMaxKernelDetail);
   return signal;
 }
 
