@@ -1,5 +1,7 @@
 #include "health/judge/straggler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,6 +34,41 @@ std::string_view to_text(JobLimit limit) {
   constexpr std::array<std::string_view, 3> kTexts = {"no busy times", "too few nodes to compare",
                                                       "too many nodes are slower: a mixed job"};
   return kTexts[static_cast<std::size_t>(limit)];
+}
+
+Signal signal_of(const StragglerFinding& finding, sched::Moment at) {
+  Signal signal;
+  signal.name = "job:straggler";
+  signal.node = finding.node;
+  signal.part = fmt::format("job {} rank {}", finding.job, finding.rank);
+  signal.at = at;
+  signal.text =
+      fmt::format("job {}: rank {} takes {:.3f} times as long as the median of {} nodes, in {} windows in a row",
+                  finding.job, finding.rank, finding.ratio, finding.peers, finding.windows);
+  signal.details = {{"job", finding.job},
+                    {"stage", finding.stage},
+                    {"ratio", fmt::format("{:.3f}", finding.ratio)},
+                    {"peers", std::to_string(finding.peers)}};
+  signal.source = SignalSource::job;
+  return signal;
+}
+
+std::vector<Signal> signals_of(const HangFinding& finding) {
+  Signal signal;
+  signal.name = "job:hang";
+  signal.part = "job " + finding.job;
+  signal.at = finding.since + finding.limit;
+  signal.text = fmt::format("job {}: no step after step {} for {:.0f} s, more than {:.0f} s", finding.job, finding.step,
+                            sched::seconds_of(finding.silent), sched::seconds_of(finding.limit));
+  signal.details = {{"job", finding.job}, {"step", std::to_string(finding.step)}};
+  signal.source = SignalSource::job;
+  std::vector<Signal> out;
+  for (const std::string& node : finding.behind) {
+    out.push_back(signal);
+    out.back().node = node;
+  }
+  if (out.empty()) out.push_back(std::move(signal));
+  return out;
 }
 
 StragglerJudge::StragglerJudge(const StragglerSettings& settings) : settings_(settings) {
@@ -241,6 +278,8 @@ void StragglerJudge::judge_stage(const std::string& name, JobState& job, const s
     node.ratio = middle > 0 ? each.seconds / middle : 1;
     node.rank = each.rank;
     node.peers = static_cast<std::uint32_t>(timed.size());
+    if (node.streak == settings_.windows && new_.size() < kMaxNew)
+      new_.push_back({name, each.node->first, stage, node.ratio, node.rank, node.streak, node.peers});
   }
 }
 
@@ -261,6 +300,8 @@ void StragglerJudge::judge_job(JobState& job, std::int64_t window) {
 }
 
 void StragglerJudge::remove_job(const std::string& job) { jobs_.erase(job); }
+
+std::vector<StragglerFinding> StragglerJudge::take_new_suspects() { return std::exchange(new_, {}); }
 
 std::vector<StragglerFinding> StragglerJudge::suspects() const {
   std::vector<StragglerFinding> out;

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "health/core/job_step.h"
+#include "health/core/signal.h"
 #include "sched/machine/moment.h"
 
 namespace weft::health {
@@ -81,6 +82,11 @@ struct JobNote {
   std::uint32_t nodes = 0;  // too_few_peers: those there are; mixed: those that are slower
 };
 
+// job:straggler of the node, once per finding: the ratio, windows and peers are details.
+[[nodiscard]] Signal signal_of(const StragglerFinding& finding, sched::Moment at);
+// job:hang of each node that is behind; of the job alone (without a node) if none is.
+[[nodiscard]] std::vector<Signal> signals_of(const HangFinding& finding);
+
 // One judge per cluster; used by one thread. The same reports in the same order give the same findings.
 class StragglerJudge {
  public:
@@ -88,12 +94,15 @@ class StragglerJudge {
   static constexpr std::size_t kMaxNodes = 16'384;  // of a job
   static constexpr std::size_t kMaxRanksPerNode = 64;
   static constexpr std::size_t kMaxBehind = 16;
+  static constexpr std::size_t kMaxNew = 65'536;  // suspects that were not taken
 
   explicit StragglerJudge(const StragglerSettings& settings = {});
 
   void add(const JobStep& report);
   void remove_job(const std::string& job);  // it ended: silence is no hang
 
+  // Nodes that became suspects since the last call, in the order in which they did: one for each time.
+  [[nodiscard]] std::vector<StragglerFinding> take_new_suspects();
   // What holds now, by job and node.
   [[nodiscard]] std::vector<StragglerFinding> suspects() const;
   [[nodiscard]] std::vector<SlowdownFinding> slowdowns() const;
@@ -174,6 +183,7 @@ class StragglerJudge {
 
   StragglerSettings settings_;
   std::map<std::string, JobState> jobs_;
+  std::vector<StragglerFinding> new_;
   Counts counts_;
   std::size_t windows_ = 0;
   std::uint64_t heard_ = 0;

@@ -84,6 +84,15 @@ TEST(Straggler, ARecoveredNodeIsNoSuspect) {
   EXPECT_EQ(names(judge), "n1003");
   run(judge, 16, 60, 90, slow_nodes({}, 1));
   EXPECT_EQ(names(judge), "");
+  run(judge, 16, 90, 150, slow_nodes({3}, 1.2));
+  const std::vector<StragglerFinding> found = judge.take_new_suspects();
+  ASSERT_EQ(found.size(), 2U);  // once for each time that it was slow
+  EXPECT_TRUE(judge.take_new_suspects().empty());
+  const Signal signal = signal_of(found.front(), at(5));
+  EXPECT_EQ(signal.name, "job:straggler");
+  EXPECT_EQ(signal.node, "n1003");
+  EXPECT_EQ(signal.detail("ratio"), "1.200");
+  EXPECT_EQ(signal.at, at(5));
 }
 
 TEST(Straggler, TwoWindowsAreNotEnough) {
@@ -398,6 +407,11 @@ TEST(Hang, NoStepForTenStepTimes) {
   judge.add(report(0, 100, 4));
   judge.add(report(2, 100, 4));
   EXPECT_EQ(hung(judge, 500 + 61), "17@100/60 n1001 n1003");
+  const std::vector<Signal> signals = signals_of(judge.hangs(at(1'000'000 + 561)).front());
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_EQ(signals.front().name, "job:hang");
+  EXPECT_EQ(signals.front().node, "n1001");
+  EXPECT_EQ(signals.front().text, "job 17: no step after step 100 for 61 s, more than 60 s");
   judge.remove_job("17");
   EXPECT_EQ(hung(judge, 10'000), "");
 }

@@ -159,7 +159,8 @@ std::optional<Phrase> classify_power(std::string_view text) {
   if (has(text, "240va")) return Phrase{"sel:power_fault", "240va"};
   if (unit && has(text, "interlock")) return Phrase{"sel:power_fault", "interlock"};
   if (unit && (has(text, "ac lost") || has(text, "input lost"))) return Phrase{"sel:power_fault", "input_lost"};
-  if (unit && says_failed(text)) return Phrase{"sel:power_fault", has(text, "predictive") ? "predictive" : "failure"};
+  if (unit && has(text, "predictive")) return Phrase{"sel:power_predicted"};
+  if (unit && says_failed(text)) return Phrase{"sel:power_fault", "failure"};
   const bool rail = has(text, "power good") || has(text, "powergood") || has(text, "pwrgd") || has_word(text, "vr") ||
                     has(text, "voltage regulator");
   if (rail && (says_failed(text) || has(text, "lost") || has(text, "negated")))

@@ -107,7 +107,8 @@ Signal finish(Signal signal, const LogEvent& event) {
   signal.text = event.message;
   if (const auto ms = oob::event_time(event)) signal.at = moment_of_ms(*ms);
   if (signal.part.empty()) signal.part = part_of(event);
-  if (event.severity != Health::unknown) signal.details.push_back({"severity", std::string(to_text(event.severity))});
+  if (event.severity != Health::unknown)
+    signal.details.push_back({"log_severity", std::string(to_text(event.severity))});
   if (event.count != 1) signal.details.push_back({"count", std::to_string(event.count)});
   return signal;
 }

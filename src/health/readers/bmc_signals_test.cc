@@ -385,6 +385,18 @@ TEST(BmcSignals, HgxEvents) {
       "hgx:ecc_uncorrected|GPU_SXM_3|end");
 }
 
+// The key and words of the kernel's lines, which rules ask for.
+TEST(BmcSignals, SxidsSayWhetherTheyAreFatal) {
+  LogEvent event;
+  event.severity = Health::critical;
+  event.message = "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20034, Fatal, Link 30 LTSSM Fault Up";
+  EXPECT_EQ(signal_of(event)->detail("severity"), "fatal");
+  EXPECT_EQ(signal_of(event)->detail("link"), "30");
+  event.message = "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20009, Non-fatal, Link 16 RX Short Error Rate";
+  EXPECT_EQ(signal_of(event)->detail("severity"), "nonfatal");
+  EXPECT_EQ(signal_of(event)->detail("log_severity"), "critical");
+}
+
 TEST(BmcSignals, TimesCountsAndDetails) {
   LogEvent event;
   event.message =
@@ -398,7 +410,7 @@ TEST(BmcSignals, TimesCountsAndDetails) {
   EXPECT_EQ(signal->at, sched::Moment(1'588'968'613'000'000'000));
   EXPECT_EQ(signal->text, event.message);
   EXPECT_EQ(signal->detail("count"), "3");
-  EXPECT_EQ(signal->detail("severity"), "critical");
+  EXPECT_EQ(signal->detail("log_severity"), "critical");
   EXPECT_EQ(signal->detail("driver_time"), "2023-12-07T02:27:24Z");  // the BMC's clock was never set
   EXPECT_FALSE(signal->value);
   for (const std::string time :

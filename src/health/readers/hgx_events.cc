@@ -83,9 +83,9 @@ std::string driver_time(std::string_view text) {
 
 void add_switch_details(Signal& signal, std::string_view rest) {
   if (contains(rest, "Non-fatal")) {
-    signal.details.push_back({"fatal", "no"});
+    signal.details.push_back({"severity", "nonfatal"});
   } else if (contains(rest, "Fatal")) {
-    signal.details.push_back({"fatal", "yes"});
+    signal.details.push_back({"severity", "fatal"});
   }
   constexpr std::string_view kLink = "Link ";
   const std::size_t at = rest.find(kLink);
