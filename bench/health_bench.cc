@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "health/intake/metric_feed.h"
 #include "health/readers/exposition.h"
 #include "health/readers/metric_samples.h"
 
@@ -86,7 +87,12 @@ std::string value_of(std::string_view metric, int target, int part, int round) {
   if (contains(metric, "PROF")) return fmt::format("0.{:06}", (seed * 7919) % 1'000'000);
   if (metric == "DCGM_FI_DEV_POWER_USAGE") return fmt::format("{}.{:03}000", 400 + seed % 300, seed % 1000);
   if (contains(metric, "ENERGY")) return fmt::format("{}", 319'159'391'000LL + seed * 1'000'003LL);
-  if (contains(metric, "XID") || contains(metric, "REMAP")) return "0";
+  if (metric == "node_infiniband_state_id") return "4";
+  // Counters of errors stand still on a healthy node.
+  const bool error = metric.starts_with("node_infiniband") && !contains(metric, "data");
+  for (const char* const word : {"XID", "REMAP", "ERROR", "ECC", "REPLAY", "VIOLATION", "REASONS", "RETIRED"}) {
+    if (error || contains(metric, word)) return "0";
+  }
   return fmt::format("{}", 20 + seed % 70);
 }
 
@@ -192,13 +198,22 @@ double parse_all(const Round& round, double& samples) {
 
 void compare(int targets, int rounds) {
   MetricReader reader;
+  MetricReader judged_reader;
+  std::vector<std::string> names;
   Total total;
   std::vector<TargetId> ids;
   for (int i = 0; i < targets; ++i) {
-    const Result<TargetId> added = reader.add_target(fmt::format("10.{}.{}.1:9400", i / 256, i % 256));
-    CHECK(added.ok(), "too many targets");
+    const std::string address = fmt::format("10.{}.{}.1:9400", i / 256, i % 256);
+    names.push_back(fmt::format("gpu-{:04}", i));
+    const Result<TargetId> added = reader.add_target(address, names.back());
+    const Result<TargetId> judged = judged_reader.add_target(address, names.back());
+    CHECK(added.ok() && judged.ok(), "too many targets");
     ids.push_back(*added);
   }
+  Monitor monitor(std::make_shared<Rules>(default_rules()), names);
+  MetricFeed feed(judged_reader, monitor, [](std::string_view name) {
+    return std::optional<NodeIndex>(static_cast<NodeIndex>(std::atoi(name.data() + 4)));
+  });
   Round round = make_round(targets, 0);
   fmt::print("{} targets, {:.1f} MB per round\n\n{:<34} {:>9} {:>9} {:>11} {:>9} {:>9}\n", targets, round.bytes / 1e6,
              "", "CPU s", "MB/s", "Msamples/s", "% core", "x memchr");
@@ -236,6 +251,18 @@ void compare(int targets, int rounds) {
       fmt::print("  {:.0f} series, {:.1f} MB resident: {:.1f} bytes per series\n", series,
                  (resident_bytes() - before) / 1e6, (resident_bytes() - before) / series);
     }
+    const double without = resident_bytes();
+    const double judging = measure([&] {
+      for (std::size_t i = 0; i < ids.size(); ++i) feed.read(ids[i], round.texts[i], now);
+      for (int second = 0; second < kInterval; ++second) monitor.advance(now + sched::seconds(second));
+    });
+    print_row("  read, judge, 15 looks at the time", round, parsed, judging, least);
+    ::malloc_trim(0);
+    if (number == 0) fmt::print("  reader and monitor: {:.1f} MB resident\n", (resident_bytes() - without) / 1e6);
+    std::size_t healthy = 0;
+    for (NodeIndex i = 0; i < monitor.node_count(); ++i)
+      healthy += monitor.health(i).state == HealthState::healthy ? 1U : 0U;
+    fmt::print("  {} of {} nodes healthy\n", healthy, monitor.node_count());
   }
   CHECK(total.sum > 0, "nothing was measured");
 }

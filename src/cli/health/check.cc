@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "cli/framework/option_reader.h"
 #include "cli/health/rules_file.h"
-#include "health/review/review.h"
+#include "health/intake/review.h"
 
 namespace weft::cli {
 namespace {

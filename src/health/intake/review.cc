@@ -1,4 +1,4 @@
-#include "health/review/review.h"
+#include "health/intake/review.h"
 
 #include <fmt/format.h>
 
@@ -145,26 +145,14 @@ void Review::judge_jobs() {
   const auto earlier = [](const JobStep& a, const JobStep& b) { return a.at < b.at; };
   std::stable_sort(steps_.begin(), steps_.end(), earlier);
   for (const JobStep& step : steps_) jobs_.add(step);
-  const auto note = [&](const char* name, const std::string& node, std::string part, std::string text) {
-    Signal signal;
-    signal.name = name;
-    signal.node = node;
-    signal.part = std::move(part);
+  const auto note = [&](Signal signal) {
+    if (signal.node.empty()) return;
     signal.at = last_;
-    signal.text = std::move(text);
-    signal.source = SignalSource::job;
-    monitor_->note(index_of(node), signal, last_);
+    monitor_->note(index_of(signal.node), signal, last_);
   };
-  for (const StragglerFinding& each : jobs_.suspects()) {
-    note("job:straggler", each.node, "job " + each.job,
-         fmt::format("{} of the time of its {} peers per step, {} in a row", format_percent(each.ratio), each.peers - 1,
-                     plural(each.windows, "window")));
-  }
+  for (const StragglerFinding& each : jobs_.suspects()) note(signal_of(each, last_));
   for (const HangFinding& each : jobs_.hangs(last_)) {
-    for (const std::string& node : each.behind) {
-      note("job:hang", node, "job " + each.job,
-           fmt::format("no step for {} after step {}", format_duration(each.silent), each.step));
-    }
+    for (Signal& signal : signals_of(each)) note(std::move(signal));
   }
 }
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "health/intake/review.h"
 #include "health/readers/kernel_log.h"
-#include "health/review/review.h"
 
 namespace weft::health {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/human_format.h"
 #include "health/core/explain.h"
-#include "health/review/review.h"
+#include "health/intake/review.h"
 
 namespace weft::health {
 namespace {
