@@ -178,9 +178,9 @@ std::vector<SignalDetail> read_details(ObjectReader& reader) {
       continue;
     }
     const bool plain = entry.value.kind == YamlNode::Kind::scalar && !entry.value.quoted;  // a number, true, false
-    std::string value = plain && entry.value.scalar.size() <= kMaxDetailBytes
+    std::string value = plain && entry.value.scalar.size() <= kMaxReportDetailBytes
                             ? entry.value.scalar
-                            : reader.text_of(entry.value, entry.key, kMaxDetailBytes, false);
+                            : reader.text_of(entry.value, entry.key, kMaxReportDetailBytes, false);
     out.push_back({entry.key, std::move(value)});
   }
   return out;
@@ -314,8 +314,8 @@ void add_labels(const YamlNode* labels, Signal& signal) {
   for (const YamlEntry& label : labels->entries) {
     if (signal.details.size() >= kMaxReportDetails) return;
     if (!label.value.quoted || std::find(kUsed.begin(), kUsed.end(), label.key) != kUsed.end()) continue;
-    signal.details.push_back(
-        {printable(label.key.substr(0, kMaxReportName)), printable(label.value.scalar.substr(0, kMaxDetailBytes))});
+    signal.details.push_back({printable(label.key.substr(0, kMaxReportName)),
+                              printable(label.value.scalar.substr(0, kMaxReportDetailBytes))});
   }
   const std::string_view gpu = text_at(labels, "gpu");
   const std::string_view device = text_at(labels, "device");

@@ -34,7 +34,7 @@ inline constexpr std::size_t kMaxReports = 65'536;  // objects and alerts of one
 inline constexpr std::size_t kMaxReportName = 128;  // bytes of a signal's name, a part, a job
 inline constexpr std::size_t kMaxReportText = 1'000;
 inline constexpr std::size_t kMaxReportDetails = 16;
-inline constexpr std::size_t kMaxDetailBytes = 256;
+inline constexpr std::size_t kMaxReportDetailBytes = 256;
 inline constexpr std::uint32_t kMaxRank = (1U << 20U) - 1;
 inline constexpr double kMaxStepSeconds = 1e6;
 
