@@ -105,6 +105,14 @@ A suppression that matches nothing, has expired or names no rule is a finding it
 """
 
 
+HEALTH_INTRO = """# Health signals
+
+Every signal of a node that the built-in rules judge: what it means, how serious it is and what is done, in this order.
+`weft health explain SIGNAL` shows the same, `weft health rules --print` writes the rules as a file that can be changed.
+[Health of nodes](../health.md) explains severities, scores and incidents.
+"""
+
+
 COMMANDS_INTRO = """# Commands
 
 Every command of weft with its `--help`. `weft help exit-codes`, `weft help formats` and `weft help environment` say what
@@ -177,6 +185,40 @@ def rules_page(weft):
             out += [f"### {rule['rule']}: {rule['title']}", "",
                     f"*{rule['severity']}*, looks at: {rule['needs']}.", "", rule["reason"], "",
                     f"**What to do:** {rule['fix']}.", "", f"Source: {rule['source']}.", ""]
+    return "\n".join(out)
+
+
+HEALTH_FAMILIES = {
+    "xid": "Xid: GPU errors in the kernel's log, DCGM and BMCs", "sxid": "SXid: NVSwitch errors",
+    "gpu": "GPU driver", "dcgm": "DCGM metrics", "service": "Services", "aer": "PCIe errors", "pcie": "PCIe links",
+    "mce": "Machine checks", "edac": "Memory controllers", "ghes": "Firmware-reported errors", "mem": "Memory",
+    "cpu": "Processors", "link": "Links", "nic": "NICs", "net": "Network devices", "ib": "InfiniBand and RoCE counters",
+    "disk": "Drives", "fs": "File systems", "nfs": "NFS", "lustre": "Lustre", "host": "Hosts", "kernel": "Kernel",
+    "sel": "Event logs of BMCs", "hgx": "HGX baseboards", "bmc": "BMCs", "slurm": "Slurm", "kube": "Kubernetes",
+    "job": "Jobs", "alert": "Alertmanager", "webhook": "Other telemetry", "health": "Derived by weft",
+}
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def health_page(weft):
+    listed = json.loads(run(weft, "health", "rules", "-o", "json"))["rules"]
+    families = {}
+    for rule in listed:
+        families.setdefault(rule["signals"].split(":")[0], []).append(rule)
+    out = [MADE.replace("weft schema", "weft health rules") + HEALTH_INTRO, f"{len(listed)} rules.", ""]
+    for family in sorted(families, key=lambda name: (list(HEALTH_FAMILIES) + [name]).index(name)):
+        out += [f"## {HEALTH_FAMILIES.get(family, family)}", "",
+                "| signals | meaning | condition | severity | actions | source |", "|---|---|---|---|---|---|"]
+        notes = []
+        for rule in families[family]:
+            out.append("| " + " | ".join(cell(rule[key]) for key in
+                                         ("signals", "title", "condition", "severity", "actions", "source")) + " |")
+            if rule["note"]:
+                notes.append(f"- {cell(rule['signals'])} (`{rule['id']}`): {cell(rule['note'])}")
+        out += [""] + (notes + [""] if notes else [])
     return "\n".join(out)
 
 
@@ -314,6 +356,7 @@ def main():
         "cluster-file.md": Page(json.loads(run(weft, "schema", "cluster")), defaults).text(CLUSTER_INTRO, "cluster"),
         "job-file.md": Page(json.loads(run(weft, "schema", "job")), {}).text(JOB_INTRO, "job"),
         "rules.md": rules_page(weft),
+        "health-signals.md": health_page(weft),
         "catalog.md": Page(json.loads(run(weft, "schema", "catalog")), {}).text(CATALOG_INTRO, "catalog"),
     }
     stale = 0

@@ -16,7 +16,8 @@ using RuleList = std::vector<const health::Rule*>;
 
 // A line of a log is a question too: the rules that its signal matches.
 RuleList find_rules_of_line(const health::Rules& rules, const std::string& line) {
-  const auto signal = health::read_kernel_line(line, {});
+  auto signal = health::read_kernel_line(line, {});
+  if (!signal) signal = health::read_kernel_line("[    0.000000] " + line, {});  // copied without its time
   RuleList found;
   if (!signal) return found;
   for (const health::Rule& rule : rules.rules) {

@@ -10,6 +10,8 @@
 namespace weft::health {
 namespace {
 
+constexpr std::size_t kBriefSignals = 2;  // more are counted in a table for people
+
 std::string name_of(const SignalPattern& pattern) {
   if (!pattern.name.empty()) return fmt::format("{}:{}", pattern.family, pattern.name);
   if (pattern.is_range()) return fmt::format("{}:{}-{}", pattern.family, pattern.from, pattern.to);
@@ -197,11 +199,16 @@ Document list_rules(const std::vector<const Rule*>& selected) {
                    {"scope", "Scope", Column::Align::left, true, 0},
                    {"actions", "Actions", Column::Align::left, false, 3},
                    {"maturity", "Maturity", Column::Align::left, true, 0},
-                   {"source", "Source", Column::Align::left, true, 0}};
+                   {"source", "Source", Column::Align::left, true, 0},
+                   {"note", "Note", Column::Align::left, true, -1}};
   for (const Rule* rule : selected) {
-    table.rows.push_back({rule->id, describe_signals(*rule), rule->title, describe_condition(*rule),
+    Cell signals = describe_signals(*rule);
+    if (rule->signals.size() > kBriefSignals)
+      signals.brief = fmt::format("{}, {} more", name_of(rule->signals.front()), rule->signals.size() - 1);
+    table.rows.push_back({rule->id, std::move(signals), rule->title, describe_condition(*rule),
                           std::string(model::text_of(rule->severity)), std::string(model::text_of(rule->scope)),
-                          describe_actions(*rule), std::string(model::text_of(rule->maturity)), rule->source});
+                          describe_actions(*rule), std::string(model::text_of(rule->maturity)), rule->source,
+                          rule->note});
   }
   Document document;
   document.kind = "health-rules";

@@ -69,6 +69,7 @@ bool Review::add(const Sources& sources, FileId file, std::string_view node, Dia
 
 bool Review::add_log(std::string_view text, std::string_view node) {
   bool read = false;
+  const std::size_t before = entries_.size();
   const LogClock clock{options_.now, {}};
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -79,7 +80,7 @@ bool Review::add_log(std::string_view text, std::string_view node) {
     read = read || is_log_line(line);
     if (auto signal = read_kernel_line(line, clock)) take(*std::move(signal), node);
   }
-  if (read) nodes_.emplace(node, 0);
+  if (read && entries_.size() == before) nodes_.emplace(node, 0);
   return read;
 }
 
