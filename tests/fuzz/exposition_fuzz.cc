@@ -1,5 +1,5 @@
 // Bytes as metrics in text form. Any input must yield samples and damaged lines; a text whose series are known must
-// yield the same samples; and one scrape after another, cut at any line, must not upset the reader of a target.
+// yield the same samples; and one scrape after another, cut at any line, must leave the reader of a target sound.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

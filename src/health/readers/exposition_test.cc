@@ -283,7 +283,7 @@ TEST(Exposition, SaysWhenTheTextWasCutOff) {
   EXPECT_EQ(read_all("# EOF\na 1\n").samples.size(), 1U);  // a comment in the format of Prometheus
 }
 
-TEST(Exposition, BearsHostileText) {
+TEST(Exposition, ToleratesHostileText) {
   const std::string nul("null_byte_metric{a=\"abc\0\"} 1\n\0 1\na\0b 1\n",
                         sizeof("null_byte_metric{a=\"abc\0\"} 1\n\0 1\na\0b 1\n") - 1);
   const Read read = read_all(nul);

@@ -144,9 +144,16 @@ class MetricReader::Scrape {
       leave_out(fmt::format("a sample has more than {} bytes of labels", limits.label_bytes));
       return std::nullopt;
     }
-    if (!reader_.name_texts_.find(sample.name) && reader_.name_texts_.size() >= limits.names) {
-      leave_out(fmt::format("more than {} names of metrics", limits.names));
-      return std::nullopt;
+    if (!reader_.name_texts_.find(sample.name)) {
+      if (target_.names >= limits.names_per_target) {
+        leave_out(fmt::format("more than {} names of metrics", limits.names_per_target));
+        return std::nullopt;
+      }
+      if (reader_.name_texts_.size() >= limits.names) {
+        ++report_.ignored;
+        return std::nullopt;
+      }
+      ++target_.names;
     }
     Line line{reader_.add_name(sample.name), kAnyLabels, kIgnored};
     if (reader_.names_[line.name].meaning == nullptr) {
@@ -287,7 +294,10 @@ class MetricReader::Scrape {
   bool indexed_ = false;  // layout_slots_ is of the last scrape of this target
 };
 
-MetricReader::MetricReader(MetricSettings settings) : settings_(settings) {}
+MetricReader::MetricReader(MetricSettings settings) : settings_(settings) {
+  // Those that mean something are always known, whatever else targets have.
+  for (const MetricMeaning& each : known_metrics()) (void)add_name(each.metric);
+}
 
 Result<TargetId> MetricReader::add_target(std::string_view name, std::string_view node, std::size_t max_series) {
   if (target_names_.find(name)) {

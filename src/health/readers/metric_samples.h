@@ -10,8 +10,8 @@
 // kernel's log has both). At the first scrape of a target, a code other than 0 may be minutes or months old. It is
 // reported all the same (`report_first`), with the detail first_scrape=true: Xids that need a reset or a reboot can
 // only still be there if neither happened, since both reload the driver and clear the code, so a GPU that fell off the
-// bus while weft was down is not missed; what a rule does for an old harmless code is at most a line in a list. Without
-// it, a restart of weft would hide every fault of the time it was away.
+// bus while weft was down is not missed; an old code that is harmless costs an entry in a list. Without it, a
+// restart of weft would hide every fault of the time it was down.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,8 @@ struct MetricLimits {
   std::size_t lines_per_target = 200'000;  // samples of one scrape
   std::size_t label_bytes = 8192;          // of one sample
   std::size_t label_bytes_per_target = std::size_t{32} << 20U;
-  std::size_t names = 65'536;  // of metrics, those that mean nothing included
+  std::size_t names_per_target = 10'000;  // of metrics that mean nothing, first seen at this target
+  std::size_t names = 200'000;            // beyond them, such metrics are not remembered
 };
 
 struct MetricSettings {
@@ -113,6 +114,7 @@ class MetricReader {
     std::string node;
     std::size_t max_series = 0;
     std::size_t series = 0;
+    std::size_t names = 0;
     bool was_read = false;
     TextTable labels;
     std::vector<Line> layout;

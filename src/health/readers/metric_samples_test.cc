@@ -253,7 +253,7 @@ TEST(MetricSamples, LeavesOutWhatIsBeyondLimits) {
   settings.limits.series_per_target = 3;
   settings.limits.lines_per_target = 8;
   settings.limits.label_bytes = 60;
-  settings.limits.names = 3;
+  settings.limits.names_per_target = 2;
   Lab lab(settings);
   const TargetId a = lab.add("a", "n1");
   const TargetId b = lab.add("b", "n2");
@@ -273,7 +273,7 @@ TEST(MetricSamples, LeavesOutWhatIsBeyondLimits) {
   }
   EXPECT_EQ(lab.reader.read(b, ports(0, 3), at(0), lab.sink).error->text(), "b:3: more than 5 series of all targets");
   EXPECT_EQ(lab.reader.read(b, ports(0, 9), at(1), lab.sink).error->text(), "b:3: more than 5 series of all targets");
-  EXPECT_EQ(lab.reader.read(b, "x 1\ny 1\nz 1\n", at(2), lab.sink).error->text(), "b:3: more than 3 names of metrics");
+  EXPECT_EQ(lab.reader.read(b, "x 1\ny 1\nz 1\n", at(2), lab.sink).error->text(), "b:3: more than 2 names of metrics");
   const std::string labels = "node_network_up{device=\"" + std::string(60, 'y') + "\"} 1\n";
   EXPECT_EQ(lab.reader.read(b, labels, at(3), lab.sink).error->text(),
             "b:1: a sample has more than 60 bytes of labels");
