@@ -502,6 +502,7 @@ Status ControlState::apply_to_node(const Record& record) {
     case RecordKind::format:
       if (record.value > kJournalFormat) return newer_format("journal", record.value);
       if (record.value <= format_) return contradiction(record, "formats must increase");
+      if (format_ < 4 && record.value >= 4) note_actions_before();
       format_ = static_cast<std::uint32_t>(record.value);
       return {};
     case RecordKind::tenant_use:
@@ -509,6 +510,13 @@ Status ControlState::apply_to_node(const Record& record) {
       return {};
     default:
       return contradiction(record, "not a record of a node");
+  }
+}
+
+// Formats before 4 did not record the action: the only one was a power cycle, and it is not tried again.
+void ControlState::note_actions_before() {
+  for (Node& node : nodes_) {
+    if (node.session && node.session->step > SessionStep::drain) node.session->tried = RepairAction::power_cycle;
   }
 }
 

@@ -239,6 +239,7 @@ class ControlState {
   Status apply_part(Job& job, const Record& record);
   Status apply_to_node(const Record& record);
   Status apply_to_session(const Record& record);
+  void note_actions_before();
   Status apply_reservation(const Record& record);
   Status apply_proposal(const Record& record);
   Status apply_lease(const Record& record);

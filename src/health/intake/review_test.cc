@@ -59,8 +59,9 @@ TEST(Review, WhatCannotBeReadIsAnError) {
 }
 
 TEST(Review, MetricFilesOfOneNodeAreScrapesInARow) {
-  const std::string brake = "# TYPE DCGM_FI_DEV_CLOCK_THROTTLE_REASONS gauge\n"
-                            "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{gpu=\"0\"} 128\n";
+  const std::string brake =
+      "# TYPE DCGM_FI_DEV_CLOCK_THROTTLE_REASONS gauge\n"
+      "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{gpu=\"0\"} 128\n";
   EXPECT_NE(judge({{"n", brake}, {"n", brake}}).worst, HealthState::fatal);
   EXPECT_EQ(judge({{"n", brake}, {"n", brake}, {"n", brake}}).worst, HealthState::fatal);
   EXPECT_NE(judge({{"a", brake}, {"b", brake}, {"c", brake}}).worst, HealthState::fatal);
@@ -72,9 +73,10 @@ TEST(Review, StragglerIsNamedAndStaysInService) {
   for (int step = 0; step < 60; ++step) {
     for (int node = 0; node < 64; ++node) {
       const double busy = (node == 17 ? 1.2 : 1.0) * (1 + 0.001 * ((node * 7 + step * 3) % 10));
-      beats += fmt::format("{{\"job\":\"5\",\"node\":\"n{:02}\",\"rank\":{},\"step\":{},\"step_seconds\":1.3,"
-                           "\"busy_seconds\":{:.4f},\"time\":\"2026-11-01T00:{:02}:{:02}Z\"}}\n",
-                           node, node, step, busy, step / 60, step % 60);
+      beats += fmt::format(
+          "{{\"job\":\"5\",\"node\":\"n{:02}\",\"rank\":{},\"step\":{},\"step_seconds\":1.3,"
+          "\"busy_seconds\":{:.4f},\"time\":\"2026-11-01T00:{:02}:{:02}Z\"}}\n",
+          node, node, step, busy, step / 60, step % 60);
     }
   }
   const Judged judged = judge({{"", beats}});
