@@ -158,5 +158,43 @@ TEST_F(ShippedIncidents, ALinkThatWasLostOnceLeavesRunningWorkAlone) {
   EXPECT_EQ(health().state, HealthState::fatal);
 }
 
+TEST_F(ShippedIncidents, ABondThatRepeatsItsPortIsNoFlap) {
+  event("link:down");
+  event("link:down", {{"bond", "bond0"}});
+  event("link:up");
+  end_burst();
+  EXPECT_EQ(health().state, HealthState::healthy);
+  event("link:down");
+  event("link:down", {{"bond", "bond0"}});
+  wait(now + 60);
+  event("link:down");
+  EXPECT_EQ(health().state, HealthState::degraded);
+}
+
+TEST_F(ShippedIncidents, AbsentPartsOfAHealthyMachineAreNoIncident) {
+  for (int i = 0; i < 37; ++i) event("sel:drive_absent");
+  end_burst();
+  EXPECT_EQ(health().score, 100);
+  EXPECT_EQ(monitor.open_incident(0), nullptr);
+}
+
+TEST_F(ShippedIncidents, ALeakIsForPeople) {
+  event("sel:leak");
+  EXPECT_EQ(health().state, HealthState::fatal);
+  EXPECT_EQ(health().plan, Plan{Action::ask_people});
+  end_burst();
+  monitor.repaired(0, Repair::boot, "", at(now));
+  wait(now + kHour);
+  EXPECT_EQ(health().state, HealthState::fatal);
+}
+
+TEST_F(ShippedIncidents, TheBrakeOfTheBaseboardIsThatOfDcgm) {
+  sample("hgx:power_brake_flag", {1, 1});
+  EXPECT_EQ(health().score, 80);
+  sample("hgx:power_brake_flag", {1});
+  EXPECT_EQ(health().state, HealthState::fatal);
+  EXPECT_EQ(health().plan, Plan{Action::ask_people});
+}
+
 }  // namespace
 }  // namespace weft::health

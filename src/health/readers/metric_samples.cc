@@ -263,6 +263,7 @@ class MetricReader::Scrape {
     event.part = reader_.texts_.at(series.part);
     event.at = at;
     event.text = fmt::format("{} {}", lines_.sample().name, code);
+    if (series.kind == MetricKind::last_sxid) event.details.push_back({"severity", "fatal"});  // DCGM's field 856
     if (first) event.details.push_back({"first_scrape", "true"});
     event.source = meaning.source;
     ++report_.events;

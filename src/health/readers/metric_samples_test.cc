@@ -179,7 +179,8 @@ TEST(MetricSamples, ReportsXidsWhenTheyChange) {
   EXPECT_EQ(lab.sink.events.back().text, "DCGM_FI_DEV_XID_ERROR 31");
   EXPECT_EQ(lab.sink.events.back().source, SignalSource::gpu);
   EXPECT_EQ(read(150, "DCGM_FI_DEV_SXID_FATAL_ERROR{nvswitch=\"0\",hostname=\"n1\"} 20034\n"),
-            Lines{"! sxid:20034 n1 NVSwitch 0 @150"});
+            Lines{"! sxid:20034 n1 NVSwitch 0 @150 severity"});
+  EXPECT_EQ(lab.sink.events.back().detail("severity"), "fatal");
 }
 
 TEST(MetricSamples, ReportsTheFirstXidUnlessTold) {
