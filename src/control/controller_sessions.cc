@@ -122,7 +122,7 @@ void Controller::drain_node(sched::NodeId id, Step& step) {
   }
   if (waits_for_engine_jobs(id, step)) return;
   const bool waited = now_ - node.session->since > options_.stop_repeat * 2;
-  if (!state_.jobs_on(id).empty() && !waited) return;
+  if (!state_.jobs_on(id).empty() && !waited && !has(Defect::reset_under_job)) return;
   if (node.health != Health::fatal && !(has(Defect::stale_evidence_power) && waited)) return;
   if (!is_evidence_fresh(id) && !(has(Defect::stale_evidence_power) && waited)) return;
   remediate(id, {}, step);

@@ -152,7 +152,7 @@ TEST(LongSimulation, FailingScenarioIsShrunkAndReplayed) {
   SimulationResult failed;
   for (std::uint64_t seed = 1; failed.violation.empty() && seed < 20; ++seed) failed = simulate(Choices(seed), options);
   ASSERT_NE(failed.violation, "");
-  const ShrunkScenario shrunk = shrink(failed.scenario, options, 120);
+  const ShrunkScenario shrunk = shrink(failed.scenario, options, 600);
   EXPECT_LT(shrunk.choices_after, shrunk.choices_before / 2);
   const SimulationResult again = simulate(*Choices::parse(shrunk.scenario), options);
   EXPECT_EQ(again.violation, shrunk.violation);
