@@ -71,10 +71,10 @@ Command health_check_command() {
   command.arguments = {{.name = "FILE", .help = "file, or NODE=FILE", .hint = Hint::file, .repeatable = true}};
   command.options = {health_rules_option(),
                      {.name = "every",
-                      .value = "DURATION",
+                      .value = "TIME",
                       .help = "between metric files of a node that have no times",
                       .fallback = "15s"},
-                     {.name = "all", .letter = 'a', .help = "list healthy nodes, too"},
+                     {.name = "all", .help = "list healthy nodes, too"},
                      output_option(),
                      file_option()};
   command.run = run_check;

@@ -47,11 +47,11 @@ Exit run_rules(Context& context) {
   std::shared_ptr<const health::Rules> rules;
   if (const auto exit = read_health_rules(context, rules)) return *exit;
   if (context.arguments().has("print")) {
-    if (context.arguments().has("rules") || context.arguments().has("severity"))
-      return context.usage_error("--print writes the built-in rules file: leave out --rules and --severity");
+    if (context.arguments().has("rules") || !context.arguments().words().empty())
+      return context.usage_error("--print writes the built-in rules file: leave out --rules and SEVERITY");
     return context.deliver(asset<"health/rules.yaml">());
   }
-  const std::vector<std::string> severities = context.arguments().values("severity");
+  const std::vector<std::string> severities = context.arguments().words();
   RuleList selected;
   for (const health::Rule& rule : rules->rules) {
     const std::string severity(model::text_of(rule.severity));
@@ -83,19 +83,19 @@ Command list_rules_command() {
   Command command;
   command.name = "health rules";
   command.summary = "List the rules over health signals, or verify a rules file";
-  command.usage = "[OPTIONS]";
+  command.usage = "[SEVERITY...] [OPTIONS]";
   command.description = {
       "A rules file replaces the built-in rules. To change some, write the built-in ones to a file with --print, edit "
       "it, and verify it with --rules."};
-  command.examples = {{"weft health rules --severity fatal", "What takes a node out of service"},
+  command.examples = {{"weft health rules fatal", "What takes a node out of service"},
                       {"weft health rules --print -f rules.yaml", "The built-in rules as a file"},
                       {"weft health rules --rules rules.yaml", "Verify and list a rules file"}};
+  command.arguments = {{.name = "SEVERITY",
+                        .help = "only rules of these severities",
+                        .choices = choices_named({"info", "warning", "degraded", "fatal"}),
+                        .required = false,
+                        .repeatable = true}};
   command.options = {health_rules_option(),
-                     {.name = "severity",
-                      .value = "LEVEL",
-                      .help = "only rules of this severity",
-                      .choices = choices_named({"info", "warning", "degraded", "fatal"}),
-                      .repeatable = true},
                      {.name = "print", .help = "print the built-in rules file"},
                      output_option(),
                      file_option()};

@@ -48,6 +48,8 @@ std::string_view meaning_of(Severity severity) {
 
 std::string describe_actions(const Rule& rule) {
   if (rule.actions.size() == 1) return std::string(verb_of(rule.actions.front()));
+  if (rule.actions.front() == Action::ignore)
+    return fmt::format("nothing; {} if it persists", verb_of(rule.actions[1]));
   std::string out;
   for (std::size_t i = 0; i < rule.actions.size(); ++i) {
     out += fmt::format("{}{}. {}", i == 0 ? "" : ", ", i + 1, verb_of(rule.actions[i]));

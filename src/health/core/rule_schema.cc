@@ -36,11 +36,11 @@ const std::vector<std::pair<std::string_view, Action>>& choices_of(Action) {
   using A = Action;
   static const std::vector<std::pair<std::string_view, A>> choices{{"ignore", A::ignore},
                                                                    {"restart_application", A::restart_application},
+                                                                   {"check", A::check},
                                                                    {"restart_service", A::restart_service},
                                                                    {"reset_gpu", A::reset_gpu},
                                                                    {"reboot", A::reboot},
                                                                    {"power_cycle", A::power_cycle},
-                                                                   {"check", A::check},
                                                                    {"replace_part", A::replace_part},
                                                                    {"ask_people", A::ask_people}};
   return choices;

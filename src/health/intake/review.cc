@@ -174,9 +174,10 @@ void Review::judge() {
     monitor_->note(index_of(entry.signal.node), entry.signal, entry.at);
   }
   judge_jobs();
-  // The files are all that there is: what they do not say is not known to be healthy, and they end here.
-  for (NodeIndex i = 0; i < names.size(); ++i) monitor_->heard(i, SignalSource::other, last_);
-  monitor_->advance(last_);
+  // The files are all that there is: nothing follows, so every burst has ended.
+  const sched::Moment end = last_ + rules_->burst;
+  for (NodeIndex i = 0; i < names.size(); ++i) monitor_->heard(i, SignalSource::other, end);
+  monitor_->advance(end);
 }
 
 HealthState Review::worst() const {
