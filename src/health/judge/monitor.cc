@@ -179,10 +179,8 @@ void Monitor::raise(NodeIndex index, Finding finding) {
   NodeState& node = nodes_[index];
   const Rule& rule = *finding.rule;
   const auto mine = [&](const Finding& each) { return each.rule == &rule && each.part == finding.part; };
-  if (rule.severity == Severity::info && !node.open) {
-    ++infos_;
-    return;
-  }
+  if (rule.severity == Severity::info) infos_ += finding.count;
+  if (rule.severity == Severity::info && !node.open) return;
   if (node.open && node.open->settled && rule.severity > node.open->severity && rule.severity >= Severity::degraded) {
     std::vector<Finding> held;
     for (const Finding& each : node.open->findings) {
@@ -199,7 +197,7 @@ void Monitor::raise(NodeIndex index, Finding finding) {
   if (rule.severity > Severity::info) incident.last = std::max(incident.last, finding.last);
   incident.severity = std::max(incident.severity, rule.severity);
   if (found != incident.findings.end()) {
-    found->count += 1;
+    found->count += finding.count;
     found->last = std::max(found->last, finding.last);
     found->holds = true;
     found->text = finding.text;
@@ -209,7 +207,6 @@ void Monitor::raise(NodeIndex index, Finding finding) {
   } else {
     incident.findings.back().count += 1;
   }
-  infos_ += rule.severity == Severity::info ? 1 : 0;
   mark(index);
   if (!fresh || rule.severity != Severity::fatal) return;
   const bool returned = std::any_of(node.before.begin(), node.before.end(), [&](const Finding& each) {
@@ -360,7 +357,7 @@ void Monitor::settle(NodeIndex index, sched::Moment now) {
              other.first - each.last <= rules_->burst;
     };
     if (node.open && std::any_of(node.open->findings.begin(), node.open->findings.end(), together)) {
-      ++infos_;
+      infos_ += each.count;
     } else {
       (now - each.last >= rules_->burst ? alone : waiting).push_back(std::move(each));
     }

@@ -189,6 +189,15 @@ TEST_F(MonitorTest, NoiseOpensNoIncident) {
   EXPECT_EQ(health().plan, (std::vector<Action>{Action::restart_service}));
 }
 
+TEST_F(MonitorTest, EveryRecordedSignalIsCounted) {
+  for (int i = 0; i < 100; ++i) event("xid:45", i, "GPU 1", {{"n", std::to_string(i)}});
+  event("xid:62", 100);
+  hear(500);
+  EXPECT_EQ(monitor->info_count(), 100U);  // as consequences of something else
+  event("xid:13", 501);
+  EXPECT_EQ(monitor->info_count(), 101U);
+}
+
 TEST_F(MonitorTest, CleanupBesideACauseIsIgnored) {
   event("xid:45", 0);
   event("xid:62", 10);
