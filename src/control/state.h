@@ -232,6 +232,8 @@ class ControlState {
 
  private:
   friend class StateReader;
+  // The error for a record that contradicts the state.
+  [[nodiscard]] static Error contradiction(const Record& record, std::string_view why);
   Status apply_to_job(const Record& record);
   Status apply_to_attempt(Job& job, const Record& record);
   Status begin_drill(Job& job, const Record& record);

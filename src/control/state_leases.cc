@@ -4,16 +4,6 @@
 #include "control/state.h"
 
 namespace weft::control {
-namespace {
-
-Error contradiction(const Record& record, std::string_view why) {
-  return {ErrorCode::internal,
-          fmt::format("{} of node {}: {}", to_text(record.kind), sched::index_of(record.node), why),
-          {}};
-}
-
-}  // namespace
-
 Status ControlState::apply_lease(const Record& record) {
   NodeLease& lease = nodes_[sched::index_of(record.node)].lease;
   const bool names_phase = record.kind == RecordKind::lease_step;

@@ -58,7 +58,7 @@ class Health(unittest.TestCase):
     def test_explain_refuses_what_is_no_signal(self):
         self.assertIn("weft health rules", self.weft("explain", "nonsense", code=2).stderr)
         self.weft("explain", "webhook:", code=2)
-        self.weft("explain", "nobody:knows", code=2)
+        self.weft("explain", "made_up:signal", code=2)
 
     def test_printed_rules_are_a_valid_file(self):
         self.weft("rules", "--print", "-f", "rules.yaml")

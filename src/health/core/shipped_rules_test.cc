@@ -362,7 +362,7 @@ TEST(ShippedRules, LaddersAscend) {
   }
 }
 
-// Absent parts, and what a BMC says of sensors and links that nobody knows, are noise: healthy machines report it.
+// Absent parts, and what a BMC says of unknown sensors and links, are noise: healthy machines report it.
 TEST(ShippedRules, NoiseOfBmcsNeverRemovesANode) {
   const auto worst = [](const std::string& name) {
     Severity out = Severity::info;

@@ -78,7 +78,7 @@ TEST_F(MonitorTest, SilenceIsUnknownAndNotHealthy) {
   EXPECT_EQ(health().reason, "source bmc has not reported yet");
 }
 
-TEST_F(MonitorTest, NodeThatNobodyHeardOfIsUnknown) {
+TEST_F(MonitorTest, NodeWithoutAnyReportIsUnknown) {
   Monitor other(std::make_shared<Rules>(monitor->rules()), {"x"});
   other.advance(at(0));
   EXPECT_EQ(other.health(0).state, HealthState::unknown);
@@ -308,7 +308,7 @@ TEST_F(MonitorTest, ChangesAreReportedOnce) {
 }
 
 TEST_F(MonitorTest, UnknownSignalsAreCounted) {
-  event("nobody:knows", 1);
+  event("made_up:signal", 1);
   EXPECT_EQ(monitor->unmatched_count(), 1U);
 }
 

@@ -37,7 +37,8 @@ sched::Moment read_time(const YamlNode* node) {
   return sched::Moment(static_cast<std::int64_t>(*microseconds) * 1000);
 }
 
-// _TRANSPORT is set by journald; SYSLOG_IDENTIFIER by whoever writes the entry, who may call itself "kernel".
+// _TRANSPORT is set by journald; SYSLOG_IDENTIFIER by the program that writes the entry, which may call itself
+// "kernel".
 std::string read_program(const YamlNode& entry) {
   std::string transport = read_value(entry.find("_TRANSPORT"));
   std::string program = read_value(entry.find("SYSLOG_IDENTIFIER"));

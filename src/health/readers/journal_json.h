@@ -18,7 +18,7 @@ struct JournalRecord {
 
 // Whether the line has the form of an entry, without parsing it.
 [[nodiscard]] bool is_journal_entry(std::string_view line);
-// Its MESSAGE as it stands in the line, escapes included, for a look before parsing; nullopt: it has to be parsed
+// Its MESSAGE as in the line, escapes included, for a look before parsing; nullopt: it has to be parsed
 // first.
 [[nodiscard]] std::optional<std::string_view> find_raw_message(std::string_view line);
 // nullopt: not JSON, or without a message.
